@@ -1,0 +1,25 @@
+//! The archive: the one thing that enumerator, runtime, instrumentation, checkers and people share.
+//!
+//! Deliberately absent: LLVM, z3, threads, and any knowledge of how schedules are found.
+
+#![deny(unsafe_code)]
+
+pub mod archive;
+pub mod builder;
+pub mod file;
+pub mod ids;
+pub mod predicate;
+pub mod primitives;
+pub mod ranges;
+pub mod read;
+pub mod trace;
+pub mod view;
+pub mod write;
+
+mod inplace;
+mod publish;
+
+pub use archive::*;
+pub use builder::{ArchiveBuilder, BuildNode};
+pub use read::{OpenArchive, OpenError, Refusal};
+pub use view::LaneView;
