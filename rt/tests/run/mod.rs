@@ -1,0 +1,258 @@
+//! Builds a hand-instrumented C program, writes it an archive, runs it.
+//!
+//! A lane is text: `lock@3<1.2` is a `MutexLock` node at site 3 that waits until slot 1 has passed two nodes;
+//! `create@1=2` creates the thread of slot 2; `branch@7=1` takes outcome 1; `?` behind a node makes it optional.
+
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use schedules::archive::*;
+use schedules::primitives::NodeOp;
+use schedules::{ArchiveBuilder, BuildNode};
+
+/// Folder for everything a test makes.
+fn scratch() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rt");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// The static library that belongs to this test: the newest in the folder the test lies in.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let deps = test.parent().unwrap();
+    let mut found: Vec<_> = std::fs::read_dir(deps)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            let name = path.file_name().unwrap().to_string_lossy();
+            name.starts_with("libheddle_rt") && name.ends_with(".a")
+        })
+        .collect();
+    found.sort_by_key(|path| std::fs::metadata(path).unwrap().modified().unwrap());
+    found
+        .pop()
+        .expect("cargo builds the static library with the tests")
+}
+
+/// A program ready to run.
+pub(crate) struct Program {
+    pub(crate) executable: PathBuf,
+    pub(crate) archive: PathBuf,
+}
+
+impl Program {
+    /// Compiles `tests/programs/<source>.c` as `<name>`; `flags` go to the compiler.
+    pub(crate) fn build_as(name: &str, source: &str, flags: &[&str]) -> Self {
+        let executable = scratch().join(name);
+        let archive = executable.with_extension("heddle");
+        let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+        let status = Command::new("clang-19")
+            .args([
+                "-O1",
+                "-g",
+                "-Wall",
+                "-Werror",
+                "-Wno-unused-function",
+                "-Wno-unused-const-variable",
+            ])
+            .arg(format!("-DARCHIVE=\"{name}.heddle\""))
+            .args(flags)
+            .arg(programs.join(source).with_extension("c"))
+            .arg(library())
+            .args(["-lpthread", "-ldl", "-lm", "-o"])
+            .arg(&executable)
+            .status()
+            .unwrap();
+        assert!(status.success(), "clang-19 failed on {source}");
+        Self {
+            executable,
+            archive,
+        }
+    }
+
+    pub(crate) fn build(name: &str) -> Self {
+        Self::build_as(name, name, &[])
+    }
+
+    pub(crate) fn with(self, archive: &Archive) -> Self {
+        archive.write(&self.archive).unwrap();
+        self
+    }
+
+    pub(crate) fn run(&self, options: &str) -> Output {
+        Command::new(&self.executable)
+            .env("HEDDLE_OPTIONS", options)
+            .output()
+            .unwrap()
+    }
+
+    /// Runs many times under random delays; every run must print `expected` and end well.
+    #[track_caller]
+    pub(crate) fn always_prints(&self, expected: &str) {
+        let runs = std::env::var("HEDDLE_RT_RUNS").map_or(25, |runs| runs.parse().unwrap());
+        for seed in 0..runs {
+            let output = self.run(&format!("jitter={seed}"));
+            let text = String::from_utf8_lossy(&output.stdout);
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success(),
+                "seed {seed}: {}\n{complaint}",
+                output.status
+            );
+            assert_eq!(text.trim_end(), expected, "seed {seed}\n{complaint}");
+        }
+        let output = self.run("");
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim_end(), expected);
+        assert!(output.status.success());
+    }
+}
+
+/// An archive in the making, with as many sites and objects as anybody needs.
+pub(crate) struct Maker {
+    pub(crate) builder: ArchiveBuilder,
+    pub(crate) context: ContextId,
+}
+
+pub(crate) fn maker() -> Maker {
+    let mut fingerprint = [0; 16];
+    fingerprint[0] = 7;
+    let mut builder = ArchiveBuilder::new(schedules::Program {
+        name: "test".into(),
+        fingerprint,
+        thread_bound: 8,
+        ..Default::default()
+    });
+    let file = builder.text("test.c");
+    let function = builder.text("test");
+    for line in 0..40 {
+        builder.site(Site {
+            stable: u64::from(line) + 1000,
+            kind: SiteKind::Point,
+            function,
+            position: Position {
+                function,
+                file,
+                line: line + 1,
+                column: 0,
+            },
+            inlined_at: vec![],
+        });
+    }
+    for object in 0..10 {
+        builder.object(&format!("object {object}"), false);
+    }
+    let context = builder.context(&[SiteId(0)]);
+    Maker { builder, context }
+}
+
+impl Maker {
+    pub(crate) fn fragment(&mut self, lanes: &[&str]) -> FragmentId {
+        let lanes = lanes
+            .iter()
+            .map(|lane| lane.split_whitespace().map(node).collect())
+            .collect();
+        self.builder.fragment(lanes)
+    }
+
+    pub(crate) fn step(&mut self, lanes: &[&str], next: Next) -> StepId {
+        let fragment = self.fragment(lanes);
+        self.builder.step(fragment, next)
+    }
+
+    /// Declares the epoch in which `living` threads stand; `tag` tells epochs with equal numbers apart.
+    pub(crate) fn epoch(&mut self, living: usize, tag: u32) -> EpochId {
+        let context = self.builder.context(&[SiteId(tag)]);
+        self.builder.epoch(&vec![context; living])
+    }
+
+    pub(crate) fn late(&mut self, slot: u16, site: u32, arms: &[(u32, StepId)]) -> Next {
+        let text = self.builder.text("x");
+        Next::Late {
+            slot,
+            site: SiteId(site),
+            condition: text,
+            why: text,
+            arms: arms
+                .iter()
+                .map(|(outcome, step)| LateArm {
+                    outcome: *outcome,
+                    step: *step,
+                })
+                .collect(),
+        }
+    }
+
+    pub(crate) fn early(&mut self, code: Vec<PredicateOp>, yes: StepId, no: StepId) -> Next {
+        let predicate = self.builder.predicate(code, "x");
+        Next::Early {
+            site: SiteId(0),
+            predicate,
+            yes,
+            no,
+        }
+    }
+
+    pub(crate) fn finish(self) -> Archive {
+        self.builder.finish()
+    }
+}
+
+/// One epoch, one fragment, then the process ends.
+pub(crate) fn straight(lanes: &[&str]) -> Archive {
+    let mut maker = maker();
+    let epoch = maker.epoch(1, 0);
+    let root = maker.step(lanes, Next::Exit);
+    maker
+        .builder
+        .define_epoch(epoch, u16::try_from(lanes.len()).unwrap(), root, 0);
+    maker.finish()
+}
+
+fn node(text: &str) -> BuildNode {
+    let optional = text.ends_with('?');
+    let text = text.trim_end_matches('?');
+    let (head, edges) = text.split_once('<').unwrap_or((text, ""));
+    let (head, what) = head.split_once('=').unwrap_or((head, "0"));
+    let (op, site) = head.split_once('@').unwrap();
+    BuildNode {
+        site: SiteId(site.parse().unwrap()),
+        what: what.parse().unwrap(),
+        op: operation(op),
+        optional,
+        edges: edges
+            .split(',')
+            .filter(|edge| !edge.is_empty())
+            .map(edge)
+            .collect(),
+    }
+}
+
+fn edge(text: &str) -> (u16, i32) {
+    let (slot, position) = text.split_once('.').unwrap();
+    (slot.parse().unwrap(), position.parse().unwrap())
+}
+
+fn operation(name: &str) -> NodeOp {
+    match name {
+        "create" => NodeOp::ThreadCreate,
+        "start" => NodeOp::ThreadStart,
+        "exit" => NodeOp::ThreadExit,
+        "join" => NodeOp::ThreadJoin,
+        "detach" => NodeOp::ThreadDetach,
+        "lock" => NodeOp::MutexLock,
+        "trylock" => NodeOp::MutexTryLock,
+        "unlock" => NodeOp::MutexUnlock,
+        "marker" => NodeOp::Marker,
+        "branch" => NodeOp::Branch,
+        "arm" => NodeOp::Arm,
+        "armsend" => NodeOp::ArmsEnd,
+        "outcome" => NodeOp::Outcome,
+        other => *NodeOp::ALL
+            .iter()
+            .find(|op| format!("{op:?}") == other)
+            .unwrap_or_else(|| panic!("no operation `{other}`")),
+    }
+}
