@@ -1,0 +1,76 @@
+//! What Heddle does not take, said with file and line before anything else happens.
+
+use schedules::primitives::{Policy, is_family_name, lookup};
+
+use crate::error::{Error, Place, Result};
+use crate::ir::{Function, Module, Value};
+
+/// Stops at the first use, in module order, of a function that cannot be enforced.
+pub(super) fn check(module: &Module<'_>) -> Result<()> {
+    for function in module.functions().filter(|f| f.is_declaration()) {
+        if let Some(why) = refusal(&function.name())
+            && let Some(place) = first_use(module, function)
+        {
+            return Err(Error::RefusedFunction {
+                place,
+                symbol: function.name(),
+                why,
+            });
+        }
+    }
+    main_is_not_called(module)
+}
+
+fn refusal(symbol: &str) -> Option<&'static str> {
+    match lookup(symbol) {
+        Some((_, row)) if row.policy == Policy::Refused => {
+            Some("its effect on other threads cannot be scheduled")
+        }
+        None if is_family_name(symbol) => Some("no row of the primitives table covers it"),
+        Some(_) | None => None,
+    }
+}
+
+/// `main` stands for the beginning and the end of the process; a second activation would be neither.
+fn main_is_not_called(module: &Module<'_>) -> Result<()> {
+    let Some(main) = module.function("main") else {
+        return Ok(());
+    };
+    match first_use(module, main) {
+        None => Ok(()),
+        Some(place) => Err(Error::Unsupported {
+            place,
+            what: "the program calls `main` or takes its address".to_owned(),
+        }),
+    }
+}
+
+/// The first instruction, else the first global, that mentions a function.
+fn first_use(module: &Module<'_>, function: Function<'_>) -> Option<Place> {
+    if function.value().users().is_empty() {
+        return None;
+    }
+    let target = function.value();
+    let instruction = module.functions().flat_map(|f| f.instructions()).find(|i| {
+        (0..i.operand_count()).any(|n| i.operand(n).is_some_and(|v| mentions(v, target)))
+    });
+    if let Some(instruction) = instruction {
+        return Some(instruction.place());
+    }
+    let holder = module
+        .globals()
+        .filter(|g| !g.is_declaration())
+        .find(|g| g.operand(0).is_some_and(|v| mentions(v, target)));
+    Some(Place::Symbol(holder.unwrap_or(target).name()))
+}
+
+/// Does a constant contain `target`? Stops at globals: their contents are looked at on their own.
+fn mentions(value: Value<'_>, target: Value<'_>) -> bool {
+    if value == target {
+        return true;
+    }
+    if !value.is_constant() || value.is_global() {
+        return false;
+    }
+    (0..value.operand_count()).any(|n| value.operand(n).is_some_and(|v| mentions(v, target)))
+}

@@ -1,0 +1,203 @@
+use std::fmt::Write as _;
+
+use expect_test::{Expect, expect};
+use instrument_pass::{Class, Error};
+
+use crate::{body, compile, prepare, prepared, sites};
+
+const BRANCHES: &str = r#"
+#include <pthread.h>
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+int total;
+static void add(int n) {
+    pthread_mutex_lock(&m);
+    total += n;
+    pthread_mutex_unlock(&m);
+}
+int main(int argc, char **argv) {
+    for (int i = 0; i < argc; i++)
+        if (argv[i][0] == 'a') add(i);
+    return total;
+}
+"#;
+
+#[track_caller]
+fn check_sites(source: &str, expected: Expect) {
+    let mut table = String::new();
+    for row in sites(&prepared(source)) {
+        let place = row.place.to_string();
+        let place = place.rsplit('/').next().expect("never empty");
+        writeln!(
+            table,
+            "{}#{} {} {place}",
+            row.function, row.ordinal, row.text
+        )
+        .expect("string");
+    }
+    expected.assert_eq(&table);
+}
+
+#[track_caller]
+fn check_refused(source: &str, expected: Expect) {
+    let error = prepare(source).expect_err("must be refused");
+    assert_eq!(error.class(), Class::Unsupported);
+    expected.assert_eq(&error.to_string());
+}
+
+#[test]
+fn calls_branches_entries_and_loop_headers_are_sites() {
+    check_sites(
+        BRANCHES,
+        expect![[r#"
+        main#0 LLVMBr void label t.c:11:10
+        main#1 LLVMPHI i32 i32 0 i32 t.c:11:0
+        main#3 LLVMBr void i1 label label t.c:11:5
+        main#11 LLVMBr void i1 label label t.c:12:13
+        main#12 LLVMCall void i32 @add t.c:12:32
+        add#0 LLVMCall i32 @m @pthread_mutex_lock t.c:6:5
+        add#4 LLVMCall i32 @m @pthread_mutex_unlock t.c:8:5
+    "#]],
+    );
+}
+
+#[test]
+fn same_source_same_bytes() {
+    assert_eq!(prepared(BRANCHES), prepared(BRANCHES));
+}
+
+#[test]
+fn preparing_twice_changes_nothing() {
+    let once = prepared(BRANCHES);
+    assert_eq!(instrument_pass::prepare(&once).expect("prepared"), once);
+}
+
+#[test]
+fn ids_survive_unrelated_edits() {
+    let edited = BRANCHES
+        .replace(
+            "int total;",
+            "int total, other;\nint helper(int x) { return x * other; }",
+        )
+        .replace(
+            "    return total;",
+            "    total += helper(argc);\n    return total;",
+        );
+    let before = prepared(BRANCHES);
+    let after = prepared(&edited);
+    let ids: Vec<u64> = sites(&after).iter().map(|row| row.stable).collect();
+    for row in sites(&before) {
+        assert!(ids.contains(&row.stable), "{row:?} lost its id");
+    }
+}
+
+#[test]
+fn ids_are_unique() {
+    let mut ids: Vec<u64> = sites(&prepared(BRANCHES))
+        .iter()
+        .map(|r| r.stable)
+        .collect();
+    ids.sort_unstable();
+    let count = ids.len();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
+}
+
+/// Jump threading would copy the lock into both ways of the first branch.
+#[test]
+fn no_call_is_copied() {
+    let text = body(
+        &prepared(
+            r#"
+            #include <pthread.h>
+            pthread_mutex_t m;
+            int f(int a) {
+                int c = 0;
+                if (a > 3) c = 1;
+                pthread_mutex_lock(&m);
+                if (c) a++; else a--;
+                pthread_mutex_unlock(&m);
+                return a;
+            }
+            int main(void) { return f(1); }"#,
+        ),
+        "f",
+    );
+    assert_eq!(text.matches("@pthread_mutex_lock").count(), 1, "{text}");
+    assert!(!text.contains("noduplicate"));
+}
+
+#[test]
+fn address_of_a_primitive_goes_through_a_named_call() {
+    let prepared = prepared(
+        r#"
+        #include <pthread.h>
+        struct ops { int (*lock)(pthread_mutex_t *); };
+        struct ops ops = { pthread_mutex_lock };
+        pthread_mutex_t m;
+        int main(void) { pthread_mutex_lock(&m); return ops.lock(&m); }"#,
+    );
+    let text = prepared.to_text().expect("valid");
+    assert!(
+        text.contains("{ ptr @heddle.via.pthread_mutex_lock }"),
+        "{text}"
+    );
+    expect![[r#"
+          %2 = call i32 @pthread_mutex_lock(ptr %0)
+          ret i32 %2
+    "#]]
+    .assert_eq(&body(&prepared, "heddle.via.pthread_mutex_lock"));
+}
+
+#[test]
+fn refused_function() {
+    check_refused(
+        "#include <pthread.h>\nint main(void) {\n  return pthread_cancel(pthread_self());\n}\n",
+        expect![
+            "./t.c:3:10: `pthread_cancel` is not supported: its effect on other threads cannot be scheduled"
+        ],
+    );
+}
+
+#[test]
+fn unknown_name_of_a_family() {
+    check_refused(
+        "int pthread_frobnicate(void);\nint main(void) {\n  return pthread_frobnicate();\n}\n",
+        expect![
+            "./t.c:3:10: `pthread_frobnicate` is not supported: no row of the primitives table covers it"
+        ],
+    );
+}
+
+#[test]
+fn own_function_with_a_family_name_is_fine() {
+    prepared("int pthread_mine(void) { return 3; }\nint main(void) { return pthread_mine(); }\n");
+}
+
+#[test]
+fn recursive_main() {
+    check_refused(
+        "int main(int c, char **v) {\n  return c ? main(c - 1, v) : 0;\n}\n",
+        expect!["./t.c:2:14: the program calls `main` or takes its address"],
+    );
+}
+
+#[test]
+fn compile_error_names_the_source() {
+    let error = compile("int main(void) { return }\n").expect_err("no C");
+    assert!(matches!(error, Error::Compile { .. }));
+    assert_eq!(error.class(), Class::Input);
+}
+
+#[test]
+fn garbage_is_no_bitcode() {
+    let error = instrument_pass::prepare(&instrument_pass::Bitcode(b"not bitcode".to_vec()));
+    assert!(matches!(error, Err(Error::NotBitcode { .. })), "{error:?}");
+}
+
+#[test]
+fn symbol_defined_twice() {
+    let one = compile("int f(void) { return 1; }\n").expect("C");
+    let error = instrument_pass::Bitcode::link(&[one.clone(), one]).expect_err("two definitions");
+    expect!["cannot link bitcode: Linking globals named 'f': symbol multiply defined!"]
+        .assert_eq(&error.to_string());
+}
