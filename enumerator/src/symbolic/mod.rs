@@ -1,0 +1,5 @@
+//! Symbolic execution: expressions, the solver chain, and (above them) memory, states and the interpreter.
+//!
+//! `expr` and `solver` know nothing about programs or threads.
+
+pub mod expr;
