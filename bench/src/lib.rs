@@ -1,0 +1,7 @@
+//! The corpus of C programs, the generator of random ones, and everything that measures them.
+//!
+//! Nothing here is part of the product: the `heddle` command is run as a user runs it, through its command line.
+
+pub mod corpus;
+pub mod manifest;
+pub mod process;

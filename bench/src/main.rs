@@ -1,0 +1,3 @@
+//! Side-by-side measurements of the corpus.
+
+fn main() {}
