@@ -1,0 +1,24 @@
+# Heddle's few commands. `make test` works on a fresh Debian machine: it installs what is missing.
+
+PREFIX ?= /usr/local
+CARGO_PATH := $(HOME)/.cargo/bin
+export PATH := $(PATH):$(CARGO_PATH)
+
+.PHONY: all setup build test bench install
+
+all: build
+
+setup: ; @scripts/setup
+
+# The command and, beside it, the static library that `heddle build` links into programs.
+build: setup
+	cargo build --release --workspace
+
+test: setup
+	@scripts/test
+
+bench: build
+	cargo run --release --package heddle-bench --
+
+install: build
+	@scripts/install "$(PREFIX)"

@@ -1,0 +1,331 @@
+//! Commands that link: sources are compiled to objects with bitcode first, then one linker run, then the record of it.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::arguments::{Invocation, Word};
+use super::compile::{bitcode_flags, finish_object, is_lto};
+use super::elf::{File, append_section};
+use super::record::{LINK_SECTION, Link, Native, UNIT_SECTION};
+use super::scratch::Scratch;
+use super::{Status, run_compiler};
+
+/// Options whose side files are named after a one-step command's output: such a command runs as it is.
+const SIDE_FILES: &[&str] = &[
+    "--coverage",
+    "-coverage",
+    "-ftest-coverage",
+    "-gsplit-dwarf",
+    "-ftime-trace",
+    "-MJ",
+];
+
+/// Options that only the step from source to object takes.
+const COMPILE_ONLY: &[&str] = &[
+    "-MD", "-MMD", "-MP", "-MG", "-MV", "-MF", "-MT", "-MQ", "-x",
+];
+
+/// Runs a command that links.
+pub(super) fn link(compiler: &PathBuf, invocation: &Invocation) -> std::io::Result<ExitCode> {
+    let has_sources = invocation.sources().next().is_some();
+    if has_sources && invocation.has_option(SIDE_FILES) {
+        return run_compiler(compiler, &all_words(invocation)).map(ExitCode::from);
+    }
+    let scratch = if has_sources {
+        Some(Scratch::new()?)
+    } else {
+        None
+    };
+    let objects = match &scratch {
+        Some(scratch) => match compile_sources(compiler, invocation, scratch)? {
+            Ok(objects) => objects,
+            Err(status) => return Ok(status.into()),
+        },
+        None => Vec::new(),
+    };
+    let arguments = linker_arguments(invocation, &objects);
+    let status = run_compiler(compiler, &arguments)?;
+    if status == Status::SUCCESS {
+        leave_record(compiler, invocation, &objects);
+    }
+    Ok(status.into())
+}
+
+fn all_words(invocation: &Invocation) -> Vec<OsString> {
+    let mut words = Vec::new();
+    for word in &invocation.words {
+        match word {
+            Word::Option(parts) => words.extend(parts.iter().cloned()),
+            Word::Source(path) | Word::Other(path) => words.push(path.into()),
+        }
+    }
+    words
+}
+
+/// Compiles each source to an object of its own, with the user's options; stops at the first failure, as its status.
+fn compile_sources(
+    compiler: &PathBuf,
+    invocation: &Invocation,
+    scratch: &Scratch,
+) -> std::io::Result<Result<Vec<PathBuf>, Status>> {
+    let mut objects = Vec::new();
+    let mut failure = None;
+    for (index, source) in invocation.sources().enumerate() {
+        let stem = source
+            .file_stem()
+            .unwrap_or(OsStr::new("stdin"))
+            .to_string_lossy();
+        let object = scratch.path().join(format!("{index}-{stem}.o"));
+        let arguments = compile_arguments(invocation, index, source, &object);
+        let status = run_compiler(compiler, &arguments)?;
+        if status == Status::SUCCESS {
+            finish_object(&object, source, invocation);
+        } else {
+            // Clang goes on to the other sources, so that one run shows all messages.
+            failure = failure.or(Some(status));
+        }
+        objects.push(object);
+    }
+    Ok(failure.map_or(Ok(objects), Err))
+}
+
+fn compile_arguments(
+    invocation: &Invocation,
+    index: usize,
+    source: &Path,
+    object: &Path,
+) -> Vec<OsString> {
+    let mut arguments = bitcode_flags(invocation);
+    for parts in invocation.options() {
+        let name = parts[0].to_string_lossy();
+        let is_output = name.starts_with("-o") && !name.starts_with("-object");
+        let is_language = name.starts_with("-x");
+        if !is_output && !is_language && !is_lto(&parts[0]) && !is_linker_option(&name) {
+            arguments.extend(parts.iter().cloned());
+        }
+    }
+    arguments.extend(dependency_names(invocation, source));
+    if let Some(language) = invocation.languages.get(index).and_then(Option::as_ref) {
+        arguments.extend(["-x".into(), language.clone()]);
+    }
+    arguments.extend(["-c".into(), "-o".into(), object.into(), source.into()]);
+    arguments
+}
+
+/// The names that clang gives dependency file and target in a one-step command.
+fn dependency_names(invocation: &Invocation, source: &Path) -> Vec<OsString> {
+    if !invocation.has_option(&["-MD", "-MMD"]) {
+        return Vec::new();
+    }
+    let stem = PathBuf::from(source.file_name().unwrap_or_default());
+    let mut arguments: Vec<OsString> = Vec::new();
+    if !invocation.has_option(&["-MF"]) {
+        let named_after = invocation.output.clone().unwrap_or_else(|| stem.clone());
+        arguments.extend(["-MF".into(), named_after.with_extension("d").into()]);
+    }
+    if !invocation.has_option(&["-MT", "-MQ"]) {
+        let target = invocation
+            .output
+            .clone()
+            .unwrap_or_else(|| stem.with_extension("o"));
+        arguments.extend(["-MT".into(), target.into()]);
+    }
+    arguments
+}
+
+/// An option that a compile-only command would call unused.
+fn is_linker_option(name: &str) -> bool {
+    const PREFIXES: &[&str] = &[
+        "-l", "-L", "-Wl,", "-fuse-ld", "-B", "-rpath", "-Xlinker", "-T", "-u", "-z",
+    ];
+    const EXACT: &[&str] = &[
+        "-shared",
+        "-static",
+        "-static-libgcc",
+        "-static-libstdc++",
+        "-static-pie",
+        "-rdynamic",
+        "-pie",
+        "-no-pie",
+        "-nopie",
+        "-s",
+        "-r",
+        "-nostdlib",
+        "-nodefaultlibs",
+        "-nostartfiles",
+        "-e",
+        "-h",
+    ];
+    EXACT.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// The user's words with sources replaced by their objects.
+fn linker_arguments(invocation: &Invocation, objects: &[PathBuf]) -> Vec<OsString> {
+    let mut objects = objects.iter();
+    let mut arguments = Vec::new();
+    for word in &invocation.words {
+        match word {
+            Word::Option(parts) if is_compile_only(&parts[0]) => {}
+            Word::Option(parts) => arguments.extend(parts.iter().cloned()),
+            Word::Source(_) => arguments.extend(objects.next().map(OsString::from)),
+            Word::Other(path) => arguments.push(path.into()),
+        }
+    }
+    arguments
+}
+
+fn is_compile_only(option: &OsString) -> bool {
+    let name = option.to_string_lossy();
+    is_lto(option) || COMPILE_ONLY.contains(&&*name) || (name.starts_with("-x") && name != "-x")
+}
+
+/// Writes into the linked file how it was made. As with objects, failing to do so fails nothing.
+fn leave_record(compiler: &Path, invocation: &Invocation, objects: &[PathBuf]) {
+    let output = invocation
+        .output
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("a.out"));
+    if !output.is_file() {
+        return;
+    }
+    let mut record = Link {
+        directory: std::env::current_dir()
+            .map(|d| d.to_string_lossy().into_owned())
+            .unwrap_or_default(),
+        language: if compiler.to_string_lossy().contains("++") {
+            "c++"
+        } else {
+            "c"
+        }
+        .to_owned(),
+        ..Link::default()
+    };
+    let mut compiled = objects.iter();
+    let linked = std::fs::read(&output).unwrap_or_default();
+    let symbols = File::parse(&linked)
+        .map(|file| file.defined_symbols())
+        .unwrap_or_default();
+    let directories = option_values(invocation, "-L")
+        .map(PathBuf::from)
+        .collect::<Vec<_>>();
+    for word in &invocation.words {
+        match word {
+            Word::Option(parts) => record.add_option(parts),
+            Word::Source(source) => record.add_object(compiled.next().unwrap_or(source), source),
+            Word::Other(path) => record.add_input(path, &symbols),
+        }
+    }
+    for library in option_values(invocation, "-l") {
+        record.add_library(&library, &directories, &symbols);
+    }
+    let _ = append_section(&output, LINK_SECTION, &record.encode());
+}
+
+/// Values of a one-letter option, joined (`-lm`) or separate (`-l m`).
+fn option_values<'a>(
+    invocation: &'a Invocation,
+    name: &'a str,
+) -> impl Iterator<Item = String> + 'a {
+    invocation.options().filter_map(move |parts| {
+        let joined = parts[0].to_str()?.strip_prefix(name)?;
+        match (joined, parts.get(1)) {
+            ("", Some(value)) => Some(value.to_string_lossy().into_owned()),
+            ("", None) => None,
+            (joined, _) => Some(joined.to_owned()),
+        }
+    })
+}
+
+impl Link {
+    fn add_option(&mut self, parts: &[OsString]) {
+        let name = parts[0].to_string_lossy();
+        if !is_compile_only(&parts[0]) && !name.starts_with("-o") {
+            self.arguments
+                .extend(parts.iter().map(|part| part.to_string_lossy().into_owned()));
+        }
+    }
+
+    fn add_input(&mut self, path: &Path, symbols: &BTreeSet<String>) {
+        let is_archive = path.extension().is_some_and(|extension| extension == "a");
+        if !is_archive {
+            return self.add_object(path, path);
+        }
+        let contents = ArchiveContents::read(path, symbols);
+        // An archive that is all bitcode has given what it had; linking it again could only define things twice.
+        if !contents.all_bitcode {
+            self.arguments.push(path.to_string_lossy().into_owned());
+        }
+        self.opaque.extend(contents.opaque);
+    }
+
+    /// `-lname`, if it names a static library in one of the command's own directories.
+    fn add_library(&mut self, name: &str, directories: &[PathBuf], symbols: &BTreeSet<String>) {
+        for directory in directories {
+            if directory.join(format!("lib{name}.so")).is_file() {
+                return;
+            }
+            let archive = directory.join(format!("lib{name}.a"));
+            if archive.is_file() {
+                self.opaque
+                    .extend(ArchiveContents::read(&archive, symbols).opaque);
+                return;
+            }
+        }
+    }
+
+    /// An object is either in the bitcode or carried along.
+    fn add_object(&mut self, object: &Path, name: &Path) {
+        let Ok(bytes) = std::fs::read(object) else {
+            return;
+        };
+        let name = name.to_string_lossy().into_owned();
+        match File::parse(&bytes) {
+            Some(file) if file.section(UNIT_SECTION).is_some() => {
+                // A shared library's bitcode is not in this file.
+                if file.kind == super::elf::Kind::Linked {
+                    self.arguments.push(name);
+                }
+            }
+            Some(file) if file.kind == super::elf::Kind::Object => {
+                self.opaque.push(name.clone());
+                self.natives.push(Native {
+                    name,
+                    object: bytes,
+                });
+            }
+            _ => self.arguments.push(name),
+        }
+    }
+}
+
+/// What an archive gave to a link.
+struct ArchiveContents {
+    /// Members without bitcode whose symbols are in the linked file.
+    opaque: Vec<String>,
+    /// Every member has bitcode.
+    all_bitcode: bool,
+}
+
+impl ArchiveContents {
+    fn read(archive: &Path, symbols: &BTreeSet<String>) -> Self {
+        let bytes = std::fs::read(archive).unwrap_or_default();
+        let members = super::archive::members(&bytes);
+        let natives: Vec<_> = members
+            .iter()
+            .filter(|m| File::parse(m.contents).is_none_or(|f| f.section(UNIT_SECTION).is_none()))
+            .collect();
+        let is_linked = |contents: &[u8]| {
+            File::parse(contents).is_some_and(|f| !f.defined_symbols().is_disjoint(symbols))
+        };
+        Self {
+            opaque: natives
+                .iter()
+                .filter(|member| is_linked(member.contents))
+                .map(|member| format!("{}({})", archive.display(), member.name))
+                .collect(),
+            all_bitcode: !members.is_empty() && natives.is_empty(),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! `heddle extract`: the whole program as one bitcode file, from a binary made with `heddle cc`.
+//!
+//! **Guarantees.** Everything that the linker put into the binary is in the bitcode or named in the report; nothing is dropped
+//! silently. How the program was built goes into the bitcode, so that `heddle build` needs nothing else.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use instrument_pass::{Bitcode, Native, Origin, externals};
+
+use crate::Verdict;
+use crate::cc::elf::File;
+use crate::cc::record::{LINK_SECTION, Link, UNIT_SECTION, Unit};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// An executable, library or object made with `heddle cc`
+    binary: PathBuf,
+    /// Where to write the bitcode
+    #[arg(short, long)]
+    output: PathBuf,
+    /// Lists the functions whose code is elsewhere
+    #[arg(long)]
+    functions: bool,
+}
+
+/// A program and what is not in it.
+pub(crate) struct Program {
+    /// Raw bitcode of all sources, with its [`Origin`].
+    pub(crate) bitcode: Bitcode,
+    /// Sources, in link order.
+    pub(crate) sources: Vec<String>,
+    /// Objects and archive members without bitcode.
+    pub(crate) opaque: Vec<String>,
+    /// Shared libraries.
+    pub(crate) libraries: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
+    let program = gather(&arguments.binary)?;
+    let functions = externals(&program.bitcode)?;
+    write_whole(&arguments.output, &program.bitcode.0)?;
+    println!(
+        "{}: {} sources, {} functions, {} external",
+        arguments.output.display(),
+        program.sources.len(),
+        functions.defined,
+        functions.external.len()
+    );
+    for name in &program.opaque {
+        println!("without bitcode: {name}");
+    }
+    for name in &program.libraries {
+        println!("shared library: {name}");
+    }
+    if arguments.functions {
+        for name in &functions.external {
+            println!("external: {name}");
+        }
+    }
+    Ok(Verdict::Fine)
+}
+
+/// Gathers the bitcode of everything that was linked into a binary.
+pub(crate) fn gather(binary: &Path) -> Result<Program> {
+    let shown = binary.display();
+    let bytes = std::fs::read(binary).with_context(|| shown.to_string())?;
+    let Some(file) = File::parse(&bytes) else {
+        bail!("{shown}: not a 64-bit little-endian ELF file");
+    };
+    let Some(section) = file.section(UNIT_SECTION) else {
+        bail!("{shown}: no bitcode in it; build it with `heddle cc` as the compiler");
+    };
+    let units = Unit::decode(section).with_context(|| shown.to_string())?;
+    let links = file
+        .section(LINK_SECTION)
+        .map_or(Ok(Vec::new()), Link::decode);
+    let link = links
+        .with_context(|| shown.to_string())?
+        .pop()
+        .unwrap_or_default();
+
+    let origin = origin(&units, &link);
+    let sources = units.iter().map(|unit| unit.source.clone()).collect();
+    let modules: Vec<Bitcode> = units
+        .into_iter()
+        .map(|unit| Bitcode(unit.bitcode))
+        .collect();
+    let whole = Bitcode::link(&modules).with_context(|| shown.to_string())?;
+    Ok(Program {
+        bitcode: whole.with_origin(&origin)?,
+        sources,
+        opaque: link.opaque,
+        libraries: file.needed_libraries(),
+    })
+}
+
+fn origin(units: &[Unit], link: &Link) -> Origin {
+    let mut arguments: Vec<String> = Vec::new();
+    for flag in units.iter().flat_map(|unit| &unit.flags) {
+        if !arguments.contains(flag) {
+            arguments.push(flag.clone());
+        }
+    }
+    let is_level = |argument: &&String| !argument.starts_with("-O");
+    arguments.extend(link.arguments.iter().filter(is_level).cloned());
+    Origin {
+        level: usual_level(units),
+        directory: link.directory.clone(),
+        is_cxx: link.language == "c++",
+        arguments,
+        natives: link
+            .natives
+            .iter()
+            .map(|native| Native {
+                name: native.name.clone(),
+                object: native.object.clone(),
+            })
+            .collect(),
+    }
+}
+
+/// The level of most sources; of equally frequent ones the highest.
+fn usual_level(units: &[Unit]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for unit in units {
+        *counts.entry(&unit.level).or_default() += 1;
+    }
+    let usual = counts
+        .into_iter()
+        .max_by_key(|&(level, count)| (count, level));
+    usual.map_or(String::new(), |(level, _)| level.to_owned())
+}
+
+/// Writes a file under a temporary name and renames it: it appears whole or not at all.
+fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written =
+        std::fs::write(&temporary, contents).and_then(|()| std::fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written.with_context(|| path.display().to_string())
+}
