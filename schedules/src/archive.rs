@@ -535,7 +535,7 @@ pub struct Node {
     pub what: u32,
     /// What it does.
     pub op: NodeOp,
-    /// See [`Node::OPTIONAL`] and [`Node::PUBLISHES`].
+    /// See [`Node::OPTIONAL`], [`Node::PUBLISHES`] and [`Node::SERIAL`].
     pub flags: u8,
     /// How many edges come in.
     pub edges: u16,
@@ -546,6 +546,8 @@ impl Node {
     pub const OPTIONAL: u8 = 1;
     /// Some edge of this path waits for this node (or for its being skipped): progress must become visible here.
     pub const PUBLISHES: u8 = 2;
+    /// On `BarrierLeave`: this thread is the one that gets `PTHREAD_BARRIER_SERIAL_THREAD`.
+    pub const SERIAL: u8 = 4;
     /// The operation has an object, but the enumerator has no name for it.
     pub const NO_OBJECT: u32 = u32::MAX;
 

@@ -56,6 +56,8 @@ pub struct BuildNode {
     pub op: NodeOp,
     /// May be skipped.
     pub optional: bool,
+    /// See [`Node::SERIAL`].
+    pub serial: bool,
     /// (slot, position) pairs, as [`Edge`] means them.
     pub edges: Vec<(u16, i32)>,
 }
@@ -275,6 +277,10 @@ impl Fragments {
     }
 }
 
+fn flag(set: bool, bit: u8) -> u8 {
+    if set { bit } else { 0 }
+}
+
 /// The one way to write a fragment down: no empty lanes at the end, edges ascending, unused operands zero.
 fn canonical(mut lanes: Vec<Vec<BuildNode>>) -> Vec<Vec<BuildNode>> {
     while lanes.last().is_some_and(Vec::is_empty) {
@@ -308,7 +314,7 @@ impl Pool {
                     site: node.site,
                     what: node.what,
                     op: node.op,
-                    flags: if node.optional { Node::OPTIONAL } else { 0 },
+                    flags: flag(node.optional, Node::OPTIONAL) | flag(node.serial, Node::SERIAL),
                     edges: u16::try_from(node.edges.len()).expect("one edge per slot at most"),
                 });
                 let edges = node.edges.iter();
@@ -342,6 +348,7 @@ impl Pool {
             && nodes.iter().zip(lane).all(|(own, node)| {
                 (own.site, own.what, own.op) == (node.site, node.what, node.op)
                     && own.is_optional() == node.optional
+                    && (own.flags & Node::SERIAL != 0) == node.serial
                     && usize::from(own.edges) == node.edges.len()
                     && node
                         .edges

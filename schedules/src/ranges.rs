@@ -355,7 +355,7 @@ impl Checker<'_> {
             let at = At::new("node", row);
             self.site(at, &node.site)?;
             self.operand(at, *node)?;
-            if node.flags & !(Node::OPTIONAL | Node::PUBLISHES) != 0 {
+            if node.flags & !(Node::OPTIONAL | Node::PUBLISHES | Node::SERIAL) != 0 {
                 return Err(Broken::BadFlags {
                     node: row,
                     flags: node.flags,

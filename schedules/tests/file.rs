@@ -41,6 +41,7 @@ fn sample() -> Archive {
         what: lock.0,
         op,
         optional: false,
+        serial: false,
         edges: edges.to_vec(),
     };
     let pair = |edges| {

@@ -222,6 +222,7 @@ fn node(text: &str) -> BuildNode {
         what: what.parse().unwrap(),
         op: operation(op),
         optional,
+        serial: false,
         edges: edges
             .split(',')
             .filter(|edge| !edge.is_empty())
