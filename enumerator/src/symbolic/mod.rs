@@ -3,3 +3,4 @@
 //! `expr` and `solver` know nothing about programs or threads.
 
 pub mod expr;
+pub mod solver;

@@ -116,7 +116,11 @@ impl Field {
             terms: Vec::new(),
         };
         for symbol in symbols {
-            let values = field.inputs.iter().map(|input| input.get(symbol)).collect();
+            let values = field
+                .inputs
+                .iter()
+                .map(|input| input.get(symbol).unwrap())
+                .collect();
             field.terms.push((symbol, values));
         }
         for width in [1, 3, 8, 16, 32, 64, 128] {
