@@ -3,4 +3,5 @@
 //! `expr` and `solver` know nothing about programs or threads.
 
 pub mod expr;
+pub mod lower;
 pub mod solver;
