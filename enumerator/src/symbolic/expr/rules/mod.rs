@@ -10,6 +10,7 @@
 //!
 //! To add a rule: one function, one row; the tests find it.
 
+mod address;
 mod arithmetic;
 mod bitwise;
 mod choice;
