@@ -7,6 +7,9 @@
 //! divisors zero included, which SMT-LIB defines otherwise. One-bit terms become booleans. What is known about a symbol by
 //! construction ([`Pool::symbol_in`]) is asserted with the first conjunct that uses it.
 //!
+//! What the incremental core cannot decide within its budget goes to a fresh solver that preprocesses, once. Measured on a chain of 60
+//! dependent comparisons, libz3 4.8.12: incremental `QF_ABV` 9 ms a query, incremental `QF_BV` 35 ms, fresh 280 ms.
+//!
 //! Works with libz3 4.8 on: no part of the crate is used that asks for the kind of a declaration, because that
 //! enumeration changed between versions.
 
@@ -42,7 +45,7 @@ pub(super) struct Z3 {
 impl Z3 {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            solver: new_solver(limits.rlimit),
+            solver: new_solver("QF_ABV", limits.rlimit),
             rlimit: limits.rlimit,
             most_terms: limits.terms,
             frames: Vec::new(),
@@ -195,9 +198,26 @@ impl Z3 {
         }
     }
 
+    fn answer(
+        &self,
+        by: &z3::Solver,
+        result: SatResult,
+        pool: &Pool,
+        conjuncts: &[Expr],
+    ) -> Answer {
+        match result {
+            SatResult::Unsat => Answer::Unsat,
+            SatResult::Unknown => Answer::Unknown,
+            SatResult::Sat => match self.read_model(by, pool, conjuncts) {
+                Some(model) => Answer::Sat(model),
+                None => Answer::Unknown,
+            },
+        }
+    }
+
     /// The model's values for all symbols of the conjuncts. `None` if z3 does not give one as a number.
-    fn read_model(&self, pool: &Pool, conjuncts: &[Expr]) -> Option<Assignment> {
-        let model = self.solver.get_model()?;
+    fn read_model(&self, by: &z3::Solver, pool: &Pool, conjuncts: &[Expr]) -> Option<Assignment> {
+        let model = by.get_model()?;
         let mut assignment = Assignment::new();
         for &symbol in conjuncts.iter().flat_map(|&e| pool.support(e)) {
             let value = if pool.width(symbol) == 1 {
@@ -219,12 +239,14 @@ impl Backend for Z3 {
         }
         self.enter(pool, conjuncts);
         match self.solver.check() {
-            SatResult::Unsat => Answer::Unsat,
-            SatResult::Unknown => Answer::Unknown,
-            SatResult::Sat => match self.read_model(pool, conjuncts) {
-                Some(model) => Answer::Sat(model),
-                None => Answer::Unknown,
-            },
+            SatResult::Unknown => {
+                let fresh = new_solver("QF_BV", self.rlimit);
+                for assertion in self.solver.get_assertions() {
+                    fresh.assert(&assertion);
+                }
+                self.answer(&fresh, fresh.check(), pool, conjuncts)
+            }
+            result => self.answer(&self.solver, result, pool, conjuncts),
         }
     }
 
@@ -233,7 +255,7 @@ impl Backend for Z3 {
     }
 
     fn reset(&mut self) {
-        self.solver = new_solver(self.rlimit);
+        self.solver = new_solver("QF_ABV", self.rlimit);
         self.frames.clear();
         self.bounded.clear();
         self.bits.clear();
@@ -241,8 +263,8 @@ impl Backend for Z3 {
     }
 }
 
-fn new_solver(rlimit: u32) -> z3::Solver {
-    let solver = z3::Solver::new_for_logic("QF_BV").expect("z3 knows QF_BV");
+fn new_solver(logic: &str, rlimit: u32) -> z3::Solver {
+    let solver = z3::Solver::new_for_logic(logic).expect("z3 knows the logic");
     let mut params = Params::new();
     params.set_u32("rlimit", rlimit);
     params.set_u32("random_seed", 0);
