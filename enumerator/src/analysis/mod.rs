@@ -9,6 +9,7 @@ pub mod cfg;
 mod components;
 mod effects;
 pub mod library;
+pub mod markers;
 pub mod points_to;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use components::components;
 use effects::blocks::{Gatherer, Skeleton};
 use effects::{Balance, BlockFacts};
 pub use effects::{Effects, Extent, ModSet, SyncEffect};
+pub use markers::{Exempt, Marker, Markers, Why};
 use points_to::Pointers;
 pub use points_to::{AbstractObject, Callees, Offset, PointsTo};
 
@@ -53,6 +55,7 @@ pub struct Facts {
     /// Functions that may call themselves, directly or not.
     recursive: Vec<bool>,
     nobody: Callees,
+    markers: OnceLock<Markers>,
 }
 
 impl Facts {
@@ -79,6 +82,7 @@ impl Facts {
             effects: vec![Effects::default(); functions.len()],
             functions,
             nobody: Callees::default(),
+            markers: OnceLock::new(),
         };
         facts.sum_functions(module, &declared);
         facts
@@ -172,6 +176,51 @@ impl Facts {
         self.functions[f.index()].trips[id.index()]
     }
 
+    /// Where epochs may end, ascending: at the beginning of the block. Barriers do not count as markers here.
+    pub fn markers(&self) -> &[Marker] {
+        &self.all_markers().placed
+    }
+
+    /// The markers with the loops that need none though they synchronize.
+    pub fn all_markers(&self) -> &Markers {
+        self.markers.get_or_init(|| markers::place(self, false))
+    }
+
+    /// Synchronization events of a block, in order; none for blocks that control does not reach.
+    pub(crate) fn events(&self, f: FuncId, block: BlockId) -> &[effects::events::Event] {
+        let facts = &self.functions[f.index()];
+        if facts.cfg.reachable(block) {
+            &facts.blocks[block.index()].events
+        } else {
+            &[]
+        }
+    }
+
+    pub(crate) fn successors(&self, f: FuncId, block: BlockId) -> &[BlockId] {
+        self.functions[f.index()].skeleton.successors(block)
+    }
+
+    pub(crate) fn returns(&self, f: FuncId, block: BlockId) -> bool {
+        self.functions[f.index()].skeleton.returns(block)
+    }
+
+    /// Blocks that control reaches, in reverse postorder.
+    pub(crate) fn blocks_of(&self, f: FuncId) -> impl Iterator<Item = BlockId> + '_ {
+        self.functions[f.index()].cfg.rpo.iter().copied()
+    }
+
+    /// Functions of the program that each function may call, by function; ascending.
+    pub(crate) fn call_edges(&self) -> Vec<Vec<u32>> {
+        self.functions
+            .iter()
+            .map(|facts| {
+                let all = facts.blocks.iter().flat_map(|block| &block.targets);
+                let targets: BTreeSet<u32> = all.map(|target| target.0).collect();
+                targets.into_iter().collect()
+            })
+            .collect()
+    }
+
     /// Average number of places per non-empty points-to set of an instruction.
     pub fn average_points_to(&self) -> f64 {
         let (places, sets) = self.pointers.precision();
@@ -244,15 +293,7 @@ impl Facts {
         for (id, effects) in declared {
             self.effects[id.index()] = effects.clone();
         }
-        let edges: Vec<Vec<u32>> = self
-            .functions
-            .iter()
-            .map(|facts| {
-                let all = facts.blocks.iter().flat_map(|block| &block.targets);
-                let targets: BTreeSet<u32> = all.map(|target| target.0).collect();
-                targets.into_iter().collect()
-            })
-            .collect();
+        let edges = self.call_edges();
         let groups = components(edges.len(), |_| true, |node| &edges[node as usize]);
         for group in groups {
             let recursive = group.len() > 1 || edges[group[0] as usize].contains(&group[0]);

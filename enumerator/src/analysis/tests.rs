@@ -238,3 +238,91 @@ fn loops_have_effects_and_bounds() {
             .is_empty()
     );
 }
+
+/// Lines of the program (without the prelude) with markers, and why other loops have none.
+fn markers(source: &str) -> String {
+    let (module, facts) = facts(source);
+    let base = PRELUDE.lines().count() as u32;
+    let line = |f: crate::model::FuncId, block: BlockId| {
+        let function = &module.functions[f];
+        function
+            .block_instrs(block)
+            .map(|(_, instr)| instr.position.line)
+            .find(|line| *line > 0)
+            .map_or(0, |line| line - base)
+    };
+    let mut text = String::new();
+    for (f, block, why) in facts.markers() {
+        let why = match why {
+            super::Why::Loop(_) => "loop",
+            super::Why::Recursion => "recursion",
+        };
+        text += &format!("{} {why} {}\n", module.functions[*f].name, line(*f, *block));
+    }
+    for (f, id, why) in &facts.all_markers().exempt {
+        let header = facts.cfg(*f).loops[*id].header;
+        text += &format!(
+            "{} none {} {why:?}\n",
+            module.functions[*f].name,
+            line(*f, header)
+        );
+    }
+    text
+}
+
+#[test]
+fn loops_that_synchronize_have_markers() {
+    expect_test::expect![[r#"
+        f loop 1
+        f none 5 WaitsOnly
+        f none 7 CreatesAndJoinsOnly
+        f none 8 Bounded(4)
+    "#]]
+    .assert_eq(&markers(
+        "void *t(void *p) { return p; } void f(int i) { for (int k = 0; k < i; k++) {
+           pthread_mutex_lock(&m);
+           x++;
+           pthread_mutex_unlock(&m); }
+         while (x) pthread_cond_wait(&c, &m);
+         pthread_t h[9];
+         for (int k = 0; k < i; k++) pthread_create(&h[k], 0, t, 0);
+         for (int k = 0; k < 3; k++) pthread_mutex_lock(&m);
+         for (int k = 0; k < i; k++) a[k]++; }",
+    ));
+}
+
+#[test]
+fn covered_loops_have_none() {
+    expect_test::expect![[r#"
+        g loop 1
+        f none 2 Covered
+    "#]]
+    .assert_eq(&markers(
+        "static void g(int i) { do { pthread_cond_signal(&c); } while (x++ < i); }
+         void f(int i) { for (int k = 0; k < i; k++) g(k); }",
+    ));
+}
+
+#[test]
+fn a_loop_that_may_skip_the_inner_one_is_not_covered() {
+    expect_test::expect![[r#"
+        f loop 2
+        f loop 2
+    "#]]
+    .assert_eq(&markers(
+        "
+         void f(int i) { for (int k = 0; k < i; k++) if (y) while (x++ < k) pthread_cond_signal(&c); }",
+    ));
+}
+
+#[test]
+fn recursion_has_its_marker_at_entry() {
+    expect_test::expect![[r#"
+        even recursion 2
+    "#]]
+    .assert_eq(&markers(
+        "void even(int i); void odd(int i) { pthread_cond_signal(&c); if (i) even(i - 1); }
+         void even(int i) { if (i) odd(i - 1); }
+         void f(int i) { even(i); }",
+    ));
+}

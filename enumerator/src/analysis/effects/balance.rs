@@ -55,7 +55,7 @@ impl Balance<'_> {
 
     fn synchronizes(&self, block: BlockId) -> bool {
         (self.events)(block).iter().any(|event| match event {
-            Event::Take { .. } | Event::Release { .. } | Event::Other => true,
+            Event::Take { .. } | Event::Release { .. } | Event::Other { .. } => true,
             Event::Call(targets) | Event::Repeated(targets) => targets
                 .iter()
                 .any(|target| (self.callee)(*target).0 > SyncEffect::None),
@@ -146,7 +146,7 @@ impl Balance<'_> {
                         return None;
                     }
                 }
-                Event::Other => return None,
+                Event::Other { .. } => return None,
                 Event::Call(targets) => self.call(targets, state)?,
                 Event::Repeated(targets) => {
                     let silent = |target| (self.callee)(target).0 == SyncEffect::None;

@@ -199,7 +199,7 @@ impl Gatherer<'_> {
         if callees.is_some_and(|callees| callees.unknown) {
             facts.own.indirect_unknown = true;
             facts.own.sync = super::SyncEffect::Any;
-            facts.events.push(Event::Other);
+            facts.events.push(Event::ANYTHING);
             self.unknown(&mut facts.own);
             facts.targets.extend(&self.defined_exposed());
         }

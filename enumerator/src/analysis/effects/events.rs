@@ -3,7 +3,7 @@
 //! A [`Key`] names an address by how it is computed. Equal keys in one function mean equal addresses as long as the memory that the
 //! computation reads does not change in between.
 
-use schedules::primitives::{self, NodeOp, Policy};
+use schedules::primitives::{self, Arg, NodeOp, Policy};
 
 use crate::model::{Const, FuncId, Function, GlobalId, InstrId, InstrKind, Value};
 
@@ -67,8 +67,8 @@ pub(crate) enum Event {
         key: Option<Key>,
         loads: Vec<InstrId>,
     },
-    /// Any other synchronization.
-    Other,
+    /// Any other synchronization; `None` where nobody can say which.
+    Other { op: Option<NodeOp>, timed: bool },
     /// A call of functions of the program.
     Call(Vec<FuncId>),
     /// These may be called any number of times, by code we do not see.
@@ -79,14 +79,22 @@ pub(crate) enum Event {
     End,
 }
 
+impl Event {
+    /// Synchronization about which nothing is known.
+    pub(crate) const ANYTHING: Event = Event::Other {
+        op: None,
+        timed: false,
+    };
+}
+
 /// What calling a primitive means for balance; `None` for functions that neither block nor order threads.
 pub(crate) fn primitive_event(function: &Function, name: &str, args: &[Value]) -> Option<Event> {
     let Some((_, row)) = primitives::lookup(name) else {
-        return primitives::is_family_name(name).then_some(Event::Other);
+        return primitives::is_family_name(name).then_some(Event::ANYTHING);
     };
     match row.policy {
         Policy::PassThrough => None,
-        Policy::Refused => Some(Event::Other),
+        Policy::Refused => Some(Event::ANYTHING),
         Policy::Enforced => Some(match (row.op, args.first()) {
             (
                 NodeOp::MutexLock | NodeOp::RwReadLock | NodeOp::RwWriteLock | NodeOp::SpinLock,
@@ -105,7 +113,10 @@ pub(crate) fn primitive_event(function: &Function, name: &str, args: &[Value]) -
                     loads,
                 }
             }
-            _ => Event::Other,
+            (op, _) => Event::Other {
+                op: Some(op),
+                timed: row.args.contains(&Arg::Deadline),
+            },
         }),
     }
 }

@@ -114,7 +114,7 @@ impl Builder<'_> {
         } else if primitives::is_family_name(name) {
             self.primitive(solver, call, target);
         } else if let Some(row) = library(name) {
-            self.from_table(solver, call, row);
+            self.apply_row(solver, call, row);
         } else {
             self.unknown_callee(solver, call);
         }
@@ -145,7 +145,7 @@ impl Builder<'_> {
             .or_insert_with(|| solver.object(AbstractObject::Heap(key.0, key.1), None))
     }
 
-    fn from_table(&mut self, solver: &mut Solver, call: u32, row: &'static LibraryFunction) {
+    fn apply_row(&mut self, solver: &mut Solver, call: u32, row: &'static LibraryFunction) {
         if let Some((target, source, length)) = row.copies {
             let length = self.number(call, length);
             solver.copy_memory(self.arg(call, target), self.arg(call, source), length);
@@ -178,7 +178,7 @@ impl Builder<'_> {
                         self.pass_elements(solver, call, 1, 3, result);
                     }
                     symbol if returns_the_argument_itself(symbol) => solver.copy(from, result),
-                    _ => self.into_bytes(solver, from, result),
+                    _ => self.point_into_bytes(solver, from, result),
                 }
             }
             Returns::NewObject => self.new_object(solver, call, result),
@@ -197,7 +197,7 @@ impl Builder<'_> {
     }
 
     /// Somewhere in the same array of bytes.
-    fn into_bytes(&mut self, solver: &mut Solver, from: u32, to: u32) {
+    fn point_into_bytes(&mut self, solver: &mut Solver, from: u32, to: u32) {
         solver.constrain(
             from,
             Complex::Offset {
