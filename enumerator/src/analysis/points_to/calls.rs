@@ -204,7 +204,7 @@ impl Builder<'_> {
                 to,
                 offset: 0,
                 strides: vec![1],
-                shape: Vec::new(),
+                shape: None,
             },
         );
     }
@@ -240,7 +240,7 @@ impl Builder<'_> {
                 to,
                 offset: 0,
                 strides: vec![stride],
-                shape: Vec::new(),
+                shape: None,
             },
         );
     }
@@ -284,7 +284,7 @@ impl Builder<'_> {
                 to,
                 offset: 0,
                 strides: vec![stride],
-                shape: Vec::new(),
+                shape: None,
             },
         );
     }

@@ -86,7 +86,11 @@ impl<'m> Builder<'m> {
             .iter()
             .map(|(id, global)| {
                 let size = global.defined.then_some(global.size);
-                solver.object(AbstractObject::Global(id), size)
+                let object = solver.object(AbstractObject::Global(id), size);
+                if let Some(shape) = global.shape {
+                    solver.declare(object, 0, shape);
+                }
+                object
             })
             .collect();
         let codes = module
@@ -246,6 +250,9 @@ impl<'m> Builder<'m> {
             } => {
                 let size = constant_of(count).map(|count| elem_size.saturating_mul(count));
                 let object = solver.object(AbstractObject::Stack(func, id), size);
+                if let Some(&shape) = function.shapes.get(&id) {
+                    solver.declare(object, 0, shape);
+                }
                 let location = solver.location(object, 0);
                 solver.point(to, location);
             }
@@ -275,7 +282,7 @@ impl<'m> Builder<'m> {
                         to,
                         offset: *offset,
                         strides,
-                        shape: Vec::new(),
+                        shape: function.shapes.get(&id).copied(),
                     },
                 );
             }
@@ -445,7 +452,7 @@ impl<'m> Builder<'m> {
                     to,
                     offset,
                     strides,
-                    shape: Vec::new(),
+                    shape: None,
                 },
             );
             return;

@@ -21,10 +21,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schedules::ids::Id;
 
-use crate::model::{FuncId, GlobalId, InstrId, Module, Value};
+use crate::model::{ArrayPart, FuncId, GlobalId, InstrId, Module, Value};
 use constraints::Builder;
 pub(crate) use constraints::{constant_of, signed_constant_of, size_of};
-use objects::{ANY, ObjectId};
+use objects::{ANY, Array, ObjectId};
 use solver::{EXTERNAL, Solver};
 
 /// A piece of memory, or a function, as the analyses tell them apart.
@@ -89,7 +89,15 @@ pub(crate) struct Pointers {
 
 impl Pointers {
     pub(crate) fn of(module: &Module) -> Self {
-        let mut solver = Solver::new();
+        let shapes = module.shapes.rows().iter().map(|parts| {
+            let array = |part: &ArrayPart| Array {
+                start: part.start as i64,
+                stride: part.stride as i64,
+                count: part.count,
+            };
+            parts.iter().map(array).collect()
+        });
+        let mut solver = Solver::new(shapes.collect());
         let mut builder = Builder::new(module, &mut solver);
         builder.build(&mut solver);
         solver.solve(&mut builder);

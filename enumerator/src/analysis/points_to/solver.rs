@@ -11,8 +11,9 @@ use std::collections::{HashMap, HashSet};
 use schedules::ids::Table;
 
 use super::AbstractObject;
-use super::objects::{ANY, Copied, LocationId, Object, ObjectId};
+use super::objects::{ANY, Array, Copied, LocationId, Object, ObjectId};
 use super::set::Set;
+use crate::model::ShapeId;
 
 /// What code we do not see may point to. Also the number of the external location in every set.
 pub(super) const EXTERNAL: LocationId = LocationId(0);
@@ -41,7 +42,7 @@ pub(super) enum Complex {
         offset: i64,
         strides: Vec<i64>,
         /// Arrays of the type that the address computation assumes at `this`.
-        shape: Vec<super::objects::Array>,
+        shape: Option<ShapeId>,
     },
     /// `to = this` with an offset nobody knows.
     Blur {
@@ -96,6 +97,8 @@ pub(super) struct Solver {
     nodes: Vec<Node>,
     parent: Vec<u32>,
     pub(super) objects: Table<ObjectId, Object>,
+    /// Arrays by type.
+    shapes: Table<ShapeId, Vec<Array>>,
     pub(super) locations: Table<LocationId, (ObjectId, i64)>,
     complex: Vec<Complex>,
     copies: Vec<MemoryCopy>,
@@ -111,8 +114,11 @@ pub(super) struct Solver {
 }
 
 impl Solver {
-    pub(super) fn new() -> Self {
-        let mut solver = Self::default();
+    pub(super) fn new(shapes: Table<ShapeId, Vec<Array>>) -> Self {
+        let mut solver = Self {
+            shapes,
+            ..Self::default()
+        };
         assert_eq!(solver.node(), EXTERNAL_MEMORY);
         let external = solver.object(AbstractObject::External, None);
         solver.objects[external].shape.collapse();
@@ -533,7 +539,7 @@ impl Solver {
                 strides,
                 shape,
             } => {
-                let moved = self.moved(id, location, *offset, strides, shape);
+                let moved = self.moved(id, location, *offset, strides, *shape);
                 self.point(*to, moved);
             }
             Complex::Blur { to } => {
@@ -647,17 +653,14 @@ impl Solver {
         location: LocationId,
         offset: i64,
         strides: &[i64],
-        shape: &[super::objects::Array],
+        shape: Option<ShapeId>,
     ) -> LocationId {
         let (object, start) = self.place(location);
         if start == ANY || self.objects[object].escaped {
             return location;
         }
-        for array in shape {
-            self.objects[object].shape.declare(super::objects::Array {
-                start: start + array.start,
-                ..*array
-            });
+        if let Some(shape) = shape {
+            self.declare(object, start, shape);
         }
         let mut changed = false;
         let at = start.saturating_add(offset);
@@ -681,6 +684,16 @@ impl Solver {
             self.coarsen(object);
         }
         self.location(object, at)
+    }
+
+    /// A type with arrays lies at an offset of an object.
+    pub(super) fn declare(&mut self, object: ObjectId, start: i64, shape: ShapeId) {
+        for array in &self.shapes[shape] {
+            self.objects[object].shape.declare(Array {
+                start: start + array.start,
+                ..*array
+            });
+        }
     }
 
     fn chain(&mut self, id: u32, object: ObjectId, from: i64, to: i64) -> u32 {

@@ -108,10 +108,10 @@ fn a_variable_index_folds_an_array_only() {
             mark("p0", g.p[0]); mark("last", g.last); mark("lock", &g.lock); mark("pc", &g.p[c]);
         }"#,
         expect![[r#"
-            last: x y z
-            lock: g+0%8
-            p0: x y z
-            pc: g+0%8
+            last: z
+            lock: g
+            p0: x y
+            pc: g+40%8
         "#]],
     );
 }
