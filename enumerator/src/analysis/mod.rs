@@ -223,8 +223,13 @@ impl Facts {
 
     /// Average number of places per non-empty points-to set of an instruction.
     pub fn average_points_to(&self) -> f64 {
-        let (places, sets) = self.pointers.precision();
-        places as f64 / sets.max(1) as f64
+        let sizes = self.pointers.set_sizes();
+        sizes.iter().sum::<usize>() as f64 / sizes.len().max(1) as f64
+    }
+
+    /// Number of places in the largest points-to set of an instruction.
+    pub fn largest_points_to(&self) -> usize {
+        self.pointers.set_sizes().into_iter().max().unwrap_or(0)
     }
 
     fn sum(&self, facts: &FunctionFacts, blocks: &[BlockId], entries: &[BlockId]) -> Effects {

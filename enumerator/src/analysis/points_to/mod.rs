@@ -201,20 +201,14 @@ impl Pointers {
             .collect()
     }
 
-    /// Number of places in all sets, and of non-empty sets: how precise the solution is.
-    pub(crate) fn precision(&self) -> (usize, usize) {
-        let sizes = self
-            .functions
+    /// Sizes of the non-empty sets of all instructions: how precise the solution is.
+    pub(crate) fn set_sizes(&self) -> Vec<usize> {
+        self.functions
             .iter()
             .flat_map(|nodes| nodes.instrs..nodes.args)
             .map(|node| self.solver.holds(node).len())
-            .filter(|size| *size > 0);
-        let (mut places, mut sets) = (0, 0);
-        for size in sizes {
-            places += size;
-            sets += 1;
-        }
-        (places, sets)
+            .filter(|size| *size > 0)
+            .collect()
     }
 }
 
