@@ -134,7 +134,7 @@ fn usual_level(units: &[Unit]) -> String {
 }
 
 /// Writes a file under a temporary name and renames it: it appears whole or not at all.
-fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
+pub(crate) fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.{}", std::process::id()));
     let written =

@@ -23,9 +23,9 @@ mod tools;
 
 pub use compile::compile;
 pub use error::{Class, Error, Place, Result};
-pub use externals::{Externals, externals};
+pub use externals::{Externals, externals, require_main};
 pub use instrument::{InstrumentOptions, instrument};
-pub use link::{LinkOptions, find_runtime, optimize_and_link};
+pub use link::{LinkOptions, Staged, find_runtime, optimize_and_link};
 pub use origin::{Native, Origin};
 pub use prepare::{PREPARED_VERSION, SiteRow, prepare, site_table};
 

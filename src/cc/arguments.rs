@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// What the command makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     /// Nothing that could carry bitcode, or something that must not be touched.
     AsItIs,
     /// Objects (`-c`).
@@ -18,7 +18,7 @@ pub(super) enum Mode {
 
 /// One word of the command line, or an option with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(crate) enum Word {
     Option(Vec<OsString>),
     Source(PathBuf),
     /// A file for the linker, or a source in a language without bitcode.
@@ -27,16 +27,16 @@ pub(super) enum Word {
 
 /// A command line, taken apart.
 #[derive(Debug)]
-pub(super) struct Invocation {
-    pub(super) mode: Mode,
-    pub(super) words: Vec<Word>,
-    pub(super) output: Option<PathBuf>,
+pub(crate) struct Invocation {
+    pub(crate) mode: Mode,
+    pub(crate) words: Vec<Word>,
+    pub(crate) output: Option<PathBuf>,
     /// The user asked for debug information.
-    pub(super) debug: bool,
+    pub(crate) debug: bool,
     /// The last `-O`, without the letter; `0` if there is none.
-    pub(super) level: String,
+    pub(crate) level: String,
     /// `-x` in force for each source, if any, by position among sources.
-    pub(super) languages: Vec<Option<OsString>>,
+    pub(crate) languages: Vec<Option<OsString>>,
 }
 
 /// Options whose value is the next word.
@@ -147,7 +147,7 @@ const AS_IT_IS_PREFIXES: &[&str] = &[
 
 impl Invocation {
     /// `None` if a response file cannot be read: clang will say so.
-    pub(super) fn parse(arguments: &[OsString]) -> Option<Self> {
+    pub(crate) fn parse(arguments: &[OsString]) -> Option<Self> {
         let arguments = expand_response_files(arguments, 0)?;
         let mut parser = Parser::default();
         let mut words = arguments.into_iter();
@@ -157,7 +157,7 @@ impl Invocation {
         Some(parser.finish())
     }
 
-    pub(super) fn sources(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &PathBuf> {
         self.words.iter().filter_map(|word| match word {
             Word::Source(path) => Some(path),
             Word::Option(_) | Word::Other(_) => None,
@@ -165,14 +165,14 @@ impl Invocation {
     }
 
     /// All options, in order, without inputs.
-    pub(super) fn options(&self) -> impl Iterator<Item = &[OsString]> {
+    pub(crate) fn options(&self) -> impl Iterator<Item = &[OsString]> {
         self.words.iter().filter_map(|word| match word {
             Word::Option(parts) => Some(parts.as_slice()),
             Word::Source(_) | Word::Other(_) => None,
         })
     }
 
-    pub(super) fn has_option(&self, names: &[&str]) -> bool {
+    pub(crate) fn has_option(&self, names: &[&str]) -> bool {
         self.options()
             .any(|parts| parts[0].to_str().is_some_and(|name| names.contains(&name)))
     }

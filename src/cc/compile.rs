@@ -45,7 +45,7 @@ pub(super) fn bitcode_flags(invocation: &Invocation) -> Vec<OsString> {
 }
 
 /// Link-time optimization would leave bitcode in place of a native object.
-pub(super) fn is_lto(argument: &OsString) -> bool {
+pub(crate) fn is_lto(argument: &OsString) -> bool {
     let text = argument.to_string_lossy();
     text.starts_with("-flto")
         || matches!(

@@ -136,7 +136,7 @@ fn dependency_names(invocation: &Invocation, source: &Path) -> Vec<OsString> {
 }
 
 /// An option that a compile-only command would call unused.
-fn is_linker_option(name: &str) -> bool {
+pub(crate) fn is_linker_option(name: &str) -> bool {
     const PREFIXES: &[&str] = &[
         "-l", "-L", "-Wl,", "-fuse-ld", "-B", "-rpath", "-Xlinker", "-T", "-u", "-z",
     ];
@@ -176,7 +176,7 @@ fn linker_arguments(invocation: &Invocation, objects: &[PathBuf]) -> Vec<OsStrin
     arguments
 }
 
-fn is_compile_only(option: &OsString) -> bool {
+pub(crate) fn is_compile_only(option: &OsString) -> bool {
     let name = option.to_string_lossy();
     is_lto(option) || COMPILE_ONLY.contains(&&*name) || (name.starts_with("-x") && name != "-x")
 }
