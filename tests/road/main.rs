@@ -1,0 +1,8 @@
+//! The command from end to end: C programs in, archives, enforced executables, reports and exit statuses out.
+//!
+//! Needs the static library beside the command: `cargo build --workspace` first, as `make test` does.
+
+mod bad_input;
+mod examples;
+mod handmade;
+mod workshop;
