@@ -108,6 +108,7 @@ fn stem(output: &Path) -> String {
 /// Runs the enumerator, with progress.
 pub(crate) fn enumerate(prepared: &Bitcode, choices: &Choices, name: &str) -> Result<Archive> {
     instrument_pass::require_main(prepared)?;
+    refuse_unsupported(prepared)?;
     let options = enumerator::Options {
         thread_bound: choices.threads,
         assumptions: choices.assumptions.clone(),
@@ -120,6 +121,16 @@ pub(crate) fn enumerate(prepared: &Bitcode, choices: &Choices, name: &str) -> Re
     });
     drop(reporter);
     Ok(archive?)
+}
+
+/// Stops before anything is explored if the program uses what cannot be enforced; all of it in one message.
+fn refuse_unsupported(prepared: &Bitcode) -> Result<()> {
+    let found = instrument_pass::unsupported(prepared)?;
+    let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+    if !lines.is_empty() {
+        bail!("{}", lines.join("\nheddle: error: "));
+    }
+    Ok(())
 }
 
 /// Says what is missing.

@@ -3,7 +3,7 @@
 //! **Guarantees.** Everything that the linker put into the binary is in the bitcode or named in the report; nothing is dropped
 //! silently. How the program was built goes into the bitcode, so that `heddle build` needs nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -87,13 +87,29 @@ pub(crate) fn gather(binary: &Path) -> Result<Program> {
         .into_iter()
         .map(|unit| Bitcode(unit.bitcode))
         .collect();
-    let whole = Bitcode::link(&modules).with_context(|| shown.to_string())?;
+    let mut whole = Bitcode::link(&modules).with_context(|| shown.to_string())?;
+    if let Some(keep) = symbols_seen_elsewhere(&file, &link) {
+        whole = whole.internalize(&keep)?;
+    }
     Ok(Program {
         bitcode: whole.with_origin(&origin)?,
         sources,
         opaque: link.opaque,
         libraries: file.needed_libraries(),
     })
+}
+
+/// Symbols of an executable that code outside its bitcode can name: what the linker exported because a library or the
+/// command asked for it, and what its native objects mention. `None` if that is unknown, or the file is no executable.
+fn symbols_seen_elsewhere(file: &File<'_>, link: &Link) -> Option<BTreeSet<String>> {
+    if !file.is_executable() || link.opaque.len() > link.natives.len() {
+        return None; // a library, or members of an archive that may mention anything
+    }
+    let mut keep = file.exported_symbols();
+    for native in &link.natives {
+        keep.extend(File::parse(&native.object)?.global_symbols());
+    }
+    Some(keep)
 }
 
 fn origin(units: &[Unit], link: &Link) -> Origin {

@@ -51,5 +51,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
             );
         }
     }
-    Ok(Verdict::Fine)
+    let unsupported = instrument_pass::unsupported(&prepared.bitcode)?;
+    for error in &unsupported {
+        eprintln!("heddle: warning: {error}");
+    }
+    if unsupported.is_empty() {
+        Ok(Verdict::Fine)
+    } else {
+        eprintln!("heddle: warning: this program can be prepared, but not enforced");
+        Ok(Verdict::Findings)
+    }
 }

@@ -66,13 +66,17 @@ fn unsupported_construct() {
         "cancel.c",
         "#include <pthread.h>\nint main(void) {\n    pthread_cancel(pthread_self());\n    return 0;\n}\n",
     );
-    for command in ["build", "enumerate", "prepare"] {
+    for command in ["build", "enumerate"] {
         refused(
             &shop,
             &[command, "cancel.c"],
             &["cancel.c:3:5: `pthread_cancel` is not supported"],
         );
     }
+    // It can be prepared and looked at.
+    shop.heddle(["prepare", "cancel.c", "-o", "cancel.bc"])
+        .exits(1)
+        .complains(&["cancel.c:3:5: `pthread_cancel` is not supported"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use expect_test::{Expect, expect};
 use instrument_pass::{Class, Error};
 
-use crate::{body, compile, prepare, prepared, sites};
+use crate::{body, compile, prepared, sites};
 
 const BRANCHES: &str = r#"
 #include <pthread.h>
@@ -39,8 +39,16 @@ fn check_sites(source: &str, expected: Expect) {
 
 #[track_caller]
 fn check_refused(source: &str, expected: Expect) {
-    let error = prepare(source).expect_err("must be refused");
+    let prepared = prepared(source);
+    let found = instrument_pass::unsupported(&prepared).expect("bitcode");
+    let [error] = found.as_slice() else {
+        panic!("one thing is wrong: {found:?}");
+    };
     assert_eq!(error.class(), Class::Unsupported);
+    let archive = crate::archive_of(&prepared);
+    let refused = instrument_pass::instrument(&prepared, &archive, &Default::default());
+    let refused = refused.expect_err("never instrumented");
+    assert_eq!(refused.to_string(), error.to_string());
     expected.assert_eq(&error.to_string());
 }
 
