@@ -259,7 +259,10 @@ impl Parser {
     fn finish(self) -> Invocation {
         let has_inputs = self.words.iter().any(|w| !matches!(w, Word::Option(_)));
         let has_sources = self.words.iter().any(|w| matches!(w, Word::Source(_)));
-        let mode = match (self.as_it_is || !has_inputs, self.compile) {
+        // To standard output there is no file to change.
+        let to_stdout = self.output.as_deref() == Some(Path::new("-"));
+        let as_it_is = self.as_it_is || to_stdout || !has_inputs;
+        let mode = match (as_it_is, self.compile) {
             (true, _) => Mode::AsItIs,
             (false, true) if has_sources => Mode::Compile,
             (false, true) => Mode::AsItIs,

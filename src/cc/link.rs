@@ -161,19 +161,65 @@ pub(crate) fn is_linker_option(name: &str) -> bool {
     EXACT.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// The user's words with sources replaced by their objects.
+/// The user's words with sources replaced by their objects. `-x` holds for what was no source only.
 fn linker_arguments(invocation: &Invocation, objects: &[PathBuf]) -> Vec<OsString> {
     let mut objects = objects.iter();
     let mut arguments = Vec::new();
-    for word in &invocation.words {
+    let mut language = Language::default();
+    let is_input = |word: &Word| !matches!(word, Word::Option(_));
+    let last_input = invocation.words.iter().rposition(is_input).unwrap_or(0);
+    for (index, word) in invocation.words.iter().enumerate() {
         match word {
+            Word::Option(parts) if is_language(&parts[0]) => {
+                language.wanted = language_named(parts);
+                if index > last_input {
+                    arguments.extend(parts.iter().cloned()); // clang says that it has no effect
+                }
+            }
             Word::Option(parts) if is_compile_only(&parts[0]) => {}
             Word::Option(parts) => arguments.extend(parts.iter().cloned()),
-            Word::Source(_) => arguments.extend(objects.next().map(OsString::from)),
-            Word::Other(path) => arguments.push(path.into()),
+            Word::Source(_) => {
+                language.set(None, &mut arguments);
+                arguments.extend(objects.next().map(OsString::from));
+            }
+            Word::Other(path) => {
+                language.set(language.wanted.clone(), &mut arguments);
+                arguments.push(path.into());
+            }
         }
     }
     arguments
+}
+
+/// The `-x` in force in a command that is being written, and in the one it is made from.
+#[derive(Default)]
+struct Language {
+    written: Option<OsString>,
+    wanted: Option<OsString>,
+}
+
+impl Language {
+    fn set(&mut self, language: Option<OsString>, arguments: &mut Vec<OsString>) {
+        if self.written != language {
+            let name = language.clone().unwrap_or_else(|| "none".into());
+            arguments.extend(["-x".into(), name]);
+            self.written = language;
+        }
+    }
+}
+
+fn is_language(option: &OsString) -> bool {
+    option.to_string_lossy().starts_with("-x")
+}
+
+/// The value of `-x c` or `-xc`; `none` is none.
+fn language_named(parts: &[OsString]) -> Option<OsString> {
+    let joined = parts[0].to_string_lossy();
+    let name = match (parts.get(1), joined.strip_prefix("-x")) {
+        (Some(value), _) => value.clone(),
+        (None, joined) => joined.unwrap_or_default().into(),
+    };
+    (name != "none").then_some(name)
 }
 
 pub(crate) fn is_compile_only(option: &OsString) -> bool {
@@ -295,9 +341,19 @@ impl Link {
                     object: bytes,
                 });
             }
-            _ => self.arguments.push(name),
+            _ => {
+                if is_assembly(object) {
+                    self.opaque.push(name.clone());
+                }
+                self.arguments.push(name);
+            }
         }
     }
+}
+
+fn is_assembly(path: &Path) -> bool {
+    let extension = path.extension().and_then(OsStr::to_str);
+    extension.is_some_and(|extension| ["s", "S", "sx", "asm"].contains(&extension))
 }
 
 /// What an archive gave to a link.

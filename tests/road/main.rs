@@ -3,6 +3,7 @@
 //! Needs the static library beside the command: `cargo build --workspace` first, as `make test` does.
 
 mod bad_input;
+mod driver;
 mod examples;
 mod handmade;
 mod workshop;
