@@ -18,7 +18,8 @@ build: setup
 demo: build
 	@scripts/demo
 
-test: setup
+test:
+	@scripts/setup tests
 	@scripts/test
 
 bench: build

@@ -15,9 +15,19 @@ pub(crate) struct LockOrder {
 impl LockOrder {
     /// Prepares the program and writes its archive to `hand.heddle`.
     pub(crate) fn new() -> Self {
+        Self::of(Workshop::with(&["lock_order.c"]), "lock_order.c")
+    }
+
+    /// The same from the binary `native` that a script makes.
+    pub(crate) fn prepared_by(script: &str) -> Self {
         let workshop = Workshop::with(&["lock_order.c"]);
+        workshop.shell(script).exits(0);
+        Self::of(workshop, "native")
+    }
+
+    fn of(workshop: Workshop, input: &str) -> Self {
         workshop
-            .heddle(["prepare", "lock_order.c", "-o", "lock_order.bc"])
+            .heddle(["prepare", input, "-o", "lock_order.bc"])
             .exits(0);
         let prepared = Bitcode::read(&workshop.path("lock_order.bc")).expect("written");
         archive(&prepared)

@@ -6,4 +6,6 @@ mod bad_input;
 mod driver;
 mod examples;
 mod handmade;
+mod projects;
+mod rebuild;
 mod workshop;
