@@ -64,8 +64,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
 
 /// Gathers the bitcode of everything that was linked into a binary.
 pub(crate) fn gather(binary: &Path) -> Result<Program> {
+    let binary = behind_libtool(binary);
     let shown = binary.display();
-    let bytes = std::fs::read(binary).with_context(|| shown.to_string())?;
+    let bytes = std::fs::read(&binary).with_context(|| shown.to_string())?;
     let Some(file) = File::parse(&bytes) else {
         bail!("{shown}: not a 64-bit little-endian ELF file");
     };
@@ -73,13 +74,8 @@ pub(crate) fn gather(binary: &Path) -> Result<Program> {
         bail!("{shown}: no bitcode in it; build it with `heddle cc` as the compiler");
     };
     let units = Unit::decode(section).with_context(|| shown.to_string())?;
-    let links = file
-        .section(LINK_SECTION)
-        .map_or(Ok(Vec::new()), Link::decode);
-    let link = links
-        .with_context(|| shown.to_string())?
-        .pop()
-        .unwrap_or_default();
+    let links = Link::decode(&file.sections(LINK_SECTION)).with_context(|| shown.to_string())?;
+    let link = Link::merge(links);
 
     let origin = origin(&units, &link);
     let sources = units.iter().map(|unit| unit.source.clone()).collect();
@@ -97,6 +93,22 @@ pub(crate) fn gather(binary: &Path) -> Result<Program> {
         opaque: link.opaque,
         libraries: file.needed_libraries(),
     })
+}
+
+/// Libtool leaves a script where the program is expected, and the program in `.libs`.
+pub(crate) fn behind_libtool(path: &Path) -> PathBuf {
+    let start = std::fs::read(path).unwrap_or_default();
+    let is_script =
+        start.starts_with(b"#!") && start.windows(7).take(2000).any(|w| w == b"libtool");
+    let program = path
+        .parent()
+        .unwrap_or(Path::new(""))
+        .join(".libs")
+        .join(path.file_name().unwrap_or_default());
+    match is_script && program.is_file() {
+        true => program,
+        false => path.to_owned(),
+    }
 }
 
 /// Symbols of an executable that code outside its bitcode can name: what the linker exported because a library or the

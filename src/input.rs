@@ -176,7 +176,8 @@ fn by_contents(path: &Path) -> Result<Input> {
     if bytes.starts_with(b"BC\xc0\xde") {
         return Ok(Input::Bitcode(path.to_owned()));
     }
-    if File::parse(&bytes).is_some() {
+    // A script may be libtool's for a program.
+    if File::parse(&bytes).is_some() || extract::behind_libtool(path) != path {
         return Ok(Input::Binary(path.to_owned()));
     }
     bail!(

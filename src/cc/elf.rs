@@ -147,6 +147,17 @@ impl<'a> File<'a> {
         header.data(self.bytes)
     }
 
+    /// Contents of all sections of a name, one after the other.
+    pub(crate) fn sections(&self, name: &str) -> Vec<u8> {
+        let headers = self.headers.iter();
+        headers
+            .filter(|header| self.name(header) == name.as_bytes())
+            .filter_map(|header| header.data(self.bytes))
+            .flatten()
+            .copied()
+            .collect()
+    }
+
     /// Names of global symbols that the file defines.
     pub(crate) fn defined_symbols(&self) -> BTreeSet<String> {
         self.symbols(SYMTAB, true)

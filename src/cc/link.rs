@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use super::arguments::{Invocation, Word};
 use super::compile::{bitcode_flags, finish_object, is_lto};
-use super::elf::{File, append_section};
+use super::elf::{File, Kind, append_section, rewrite_object};
 use super::record::{LINK_SECTION, Link, Native, UNIT_SECTION};
 use super::scratch::Scratch;
 use super::{Status, run_compiler};
@@ -266,7 +266,16 @@ fn leave_record(compiler: &Path, invocation: &Invocation, objects: &[PathBuf]) {
     for library in option_values(invocation, "-l") {
         record.add_library(&library, &directories, &symbols);
     }
-    let _ = append_section(&output, LINK_SECTION, &record.encode());
+    let _ = leave_section(&output, &linked, &record.encode());
+}
+
+/// A linked file gets the section at its end; an object (`-r`) is written anew, so that it goes on into what it is linked into.
+fn leave_section(output: &Path, linked: &[u8], record: &[u8]) -> std::io::Result<()> {
+    let object = File::parse(linked).filter(|file| file.kind == Kind::Object);
+    match object.and_then(|file| rewrite_object(&file, |_| false, (LINK_SECTION, record))) {
+        Some(rewritten) => std::fs::write(output, rewritten),
+        None => append_section(output, LINK_SECTION, record).map(|_| ()),
+    }
 }
 
 /// Values of a one-letter option, joined (`-lm`) or separate (`-l m`).
@@ -330,11 +339,11 @@ impl Link {
         match File::parse(&bytes) {
             Some(file) if file.section(UNIT_SECTION).is_some() => {
                 // A shared library's bitcode is not in this file.
-                if file.kind == super::elf::Kind::Linked {
+                if file.kind == Kind::Linked {
                     self.arguments.push(name);
                 }
             }
-            Some(file) if file.kind == super::elf::Kind::Object => {
+            Some(file) if file.kind == Kind::Object => {
                 self.opaque.push(name.clone());
                 self.natives.push(Native {
                     name,

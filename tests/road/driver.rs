@@ -223,7 +223,8 @@ fn what_has_no_bitcode_is_named() {
          $CC a.c libforeign.a -o with_archive && $HEDDLE extract with_archive -o 1.bc --functions
          $CC -c fast.S && $CC a.c fast.o -lm -o with_assembly && $HEDDLE extract with_assembly -o 2.bc --functions
          $CC a.c -L. -lforeign -o with_library && $HEDDLE extract with_library -o 3.bc
-         $CC a.c fast.S -o in_one_step && $HEDDLE extract in_one_step -o 4.bc",
+         $CC a.c fast.S -o in_one_step && $HEDDLE extract in_one_step -o 4.bc
+         $CC -c a.c && $CC -r a.o fast.o -o both.o && $CC both.o -o merged && ./merged && $HEDDLE extract merged -o 5.bc",
     );
     done.exits(0).says(&[
         "1.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: libforeign.a(foreign.o)\n",
@@ -232,5 +233,6 @@ fn what_has_no_bitcode_is_named() {
         "shared library: libc.so.6\n",
         "3.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: ./libforeign.a(foreign.o)\n",
         "4.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: fast.S\n",
+        "5.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: fast.o\n",
     ]);
 }
