@@ -33,6 +33,8 @@ pub(crate) struct Invocation {
     pub(crate) output: Option<PathBuf>,
     /// The user asked for debug information.
     pub(crate) debug: bool,
+    /// The user said something about it that debug information for the bitcode would contradict.
+    pub(crate) says_debug: bool,
     /// The last `-O`, without the letter; `0` if there is none.
     pub(crate) level: String,
     /// `-x` in force for each source, if any, by position among sources.
@@ -134,6 +136,11 @@ const AS_IT_IS: &[&str] = &[
     "-help",
     "--preprocess",
     "--assemble",
+    // Objects that are not 64-bit ELF.
+    "-m32",
+    "-mx32",
+    "-m16",
+    "-arch",
 ];
 
 const AS_IT_IS_PREFIXES: &[&str] = &[
@@ -187,6 +194,8 @@ struct Parser {
     as_it_is: bool,
     compile: bool,
     debug: bool,
+    /// `-g0` and the like: no debug information is added for the bitcode.
+    says_debug: bool,
     level: Option<String>,
     /// Everything after `--` is an input.
     inputs_only: bool,
@@ -222,11 +231,17 @@ impl Parser {
         } else if let Some(level) = text.strip_prefix("-O") {
             self.level = Some(if level.is_empty() { "1" } else { level }.to_owned());
         } else if let Some(kind) = text.strip_prefix("-g") {
+            self.says_debug |= kind == "0" || kind == "split-dwarf";
             self.debug = asks_for_debug(kind).unwrap_or(self.debug);
         }
     }
 
     fn note_value(&mut self, text: &str, value: Option<&OsStr>) {
+        let target = match (text, value) {
+            ("-target" | "--target", Some(value)) => value.to_str(),
+            _ => text.strip_prefix("--target="),
+        };
+        self.as_it_is |= target.is_some_and(|target| !target.starts_with("x86_64"));
         match (text, value) {
             ("-o", Some(value)) => self.output = Some(PathBuf::from(value)),
             ("-x", Some(value)) => self.set_language(value),
@@ -273,6 +288,7 @@ impl Parser {
             words: self.words,
             output: self.output,
             debug: self.debug,
+            says_debug: self.says_debug,
             level: self.level.unwrap_or_else(|| "0".to_owned()),
             languages: self.languages,
         }
@@ -406,6 +422,15 @@ mod tests {
         check("-c a.h", Mode::AsItIs, &[], &["a.h"]);
         check("-MMD -MF x.c -c a.c", Mode::Compile, &["a.c"], &[]);
         check("-shared -o l.so a.o", Mode::Link, &[], &["a.o"]);
+        check("-c a.c -o -", Mode::AsItIs, &["a.c"], &[]);
+        check("-m32 -c a.c", Mode::AsItIs, &["a.c"], &[]);
+        check("-target arm-none-eabi -c a.c", Mode::AsItIs, &["a.c"], &[]);
+        check(
+            "--target=x86_64-linux-gnu -c a.c",
+            Mode::Compile,
+            &["a.c"],
+            &[],
+        );
     }
 
     #[test]

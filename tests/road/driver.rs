@@ -236,3 +236,14 @@ fn what_has_no_bitcode_is_named() {
         "5.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: fast.o\n",
     ]);
 }
+
+/// What is no 64-bit ELF object stays exactly what clang makes.
+#[test]
+fn other_targets_are_left_alone() {
+    for flags in ["-m32", "--target=wasm32", "-g0", "-gsplit-dwarf"] {
+        same(&format!(
+            "$CC {flags} -c b.c && objdump -h b.o 2>&1 | grep -o '[.]llvm[a-z]*\\|[.]debug_[a-z]*' | sort || true"
+        ));
+    }
+    same("$CC -O2 -x c-header a.h -o a.h.pch && $CC -O2 -include-pch a.h.pch -c a.c && rm a.h.pch");
+}
