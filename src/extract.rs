@@ -35,6 +35,8 @@ pub(crate) struct Program {
     pub(crate) opaque: Vec<String>,
     /// Shared libraries.
     pub(crate) libraries: Vec<String>,
+    /// Those of them that were made with `heddle cc` and could have been part of the program.
+    pub(crate) left_out: Vec<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
@@ -53,6 +55,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     }
     for name in &program.libraries {
         println!("shared library: {name}");
+    }
+    for name in &program.left_out {
+        println!(
+            "left out: {name} has bitcode; link it statically (for example --disable-shared) to have it in the program"
+        );
     }
     if arguments.functions {
         for name in &functions.external {
@@ -90,9 +97,39 @@ pub(crate) fn gather(binary: &Path) -> Result<Program> {
     Ok(Program {
         bitcode: whole.with_origin(&origin)?,
         sources,
+        left_out: libraries_with_bitcode(&link),
         opaque: link.opaque,
         libraries: file.needed_libraries(),
     })
+}
+
+/// Shared libraries of a link that carry bitcode of their own, as far as they are still where the command found them.
+fn libraries_with_bitcode(link: &Link) -> Vec<String> {
+    let place = |name: &str| Path::new(&link.directory).join(name);
+    let folders: Vec<&str> = link
+        .arguments
+        .iter()
+        .filter_map(|word| word.strip_prefix("-L"))
+        .collect();
+    let mut found = Vec::new();
+    for word in &link.arguments {
+        let candidates = match word.strip_prefix("-l") {
+            Some(name) => folders
+                .iter()
+                .map(|folder| place(folder).join(format!("lib{name}.so")))
+                .collect(),
+            None => vec![place(word)],
+        };
+        let has_bitcode = |path: &PathBuf| {
+            let bytes = std::fs::read(path).unwrap_or_default();
+            File::parse(&bytes).is_some_and(|file| file.section(UNIT_SECTION).is_some())
+        };
+        found.extend(candidates.into_iter().find(has_bitcode));
+    }
+    found
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect()
 }
 
 /// Libtool leaves a script where the program is expected, and the program in `.libs`.

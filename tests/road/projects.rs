@@ -161,7 +161,11 @@ fn cmake() {
     prepared(&shop, "the build/sum", "2 sources, 6 functions, 6 external");
     shop.heddle(["extract", "the build/sum", "-o", "sum.bc", "--functions"])
         .exits(0)
-        .says(&["shared library: libnames.so", "external: total_name"]);
+        .says(&[
+            "shared library: libnames.so\n",
+            "libnames.so has bitcode; link it statically",
+            "external: total_name\n",
+        ]);
     prepared(
         &shop,
         "the build/count",
