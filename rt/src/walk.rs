@@ -98,6 +98,8 @@ fn decide(own: &mut Block, found: Found, site: u32, arms: &'static [ArchivedLate
 fn follow(own: &mut Block, site: u32, arms: &'static [ArchivedLateArm]) -> bool {
     let world = own.world();
     let number = own.decided + 1;
+    // Release: whoever sees it knows that we have no node left before that decision. Read by `timed::choose`.
+    own.line().awaits.store(number, Ordering::Release);
     if !trace::timed(own, || world.wait(&world.decisions, number)) {
         return false;
     }
