@@ -58,6 +58,7 @@ impl Program {
                 "-Werror",
                 "-Wno-unused-function",
                 "-Wno-unused-const-variable",
+                "-Wno-unused-variable",
             ])
             .arg(format!("-DARCHIVE=\"{name}.heddle\""))
             .args(flags)
@@ -88,7 +89,10 @@ impl Program {
     }
 
     pub(crate) fn run_with(&self, options: &str, arguments: &[&str]) -> Output {
-        Command::new(&self.executable)
+        // A hang is a failure like any other, not the end of the test run.
+        Command::new("timeout")
+            .args(["--signal=KILL", "60"])
+            .arg(&self.executable)
             .args(arguments)
             .env("HEDDLE_OPTIONS", options)
             .output()
