@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO_PATH := $(HOME)/.cargo/bin
 export PATH := $(PATH):$(CARGO_PATH)
 
-.PHONY: all setup build test bench install
+.PHONY: all setup build test loom bench install
 
 all: build
 
@@ -16,6 +16,10 @@ build: setup
 
 test: setup
 	@scripts/test
+
+# The runtime's protocol under a model checker: every order of steps, some minutes.
+loom: setup
+	CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" cargo test --package heddle-rt --lib --release
 
 bench: build
 	cargo run --release --package heddle-bench --

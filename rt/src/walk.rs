@@ -119,7 +119,7 @@ fn follow(own: &mut Block, site: u32, arms: &'static [ArchivedLateArm]) -> bool 
     )
 }
 
-fn ring(world: &World, number: u64) -> &std::sync::atomic::AtomicU64 {
+fn ring(world: &World, number: u64) -> &crate::sys::atomic::AtomicU64 {
     &world.late[(number % world.late.len() as u64) as usize]
 }
 

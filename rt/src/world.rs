@@ -4,7 +4,7 @@
 //!
 //! Deliberately absent: anything that grows. All memory is obtained at start-up.
 
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32 as Flag, Ordering};
 
 use crossbeam_utils::CachePadded;
 use schedules::archive::{ArchivedArchive, ArchivedNext};
@@ -13,6 +13,7 @@ use crate::block::{Block, Peer};
 use crate::facts::Facts;
 use crate::gate::{Counter, Patience};
 use crate::options::Options;
+use crate::sys::atomic::{AtomicU32, AtomicU64};
 use crate::sys::{barrier, process};
 
 /// What everybody may know about the thread that sits here. Written by that thread alone.
@@ -83,7 +84,7 @@ unsafe impl Sync for World {}
 static WORLD: AtomicPtr<World> = AtomicPtr::new(std::ptr::null_mut());
 
 /// [`ORDERED`], [`STOPPING`] or [`FREE`], in this order and never back.
-static FREED: AtomicU32 = AtomicU32::new(ORDERED);
+static FREED: Flag = Flag::new(ORDERED);
 
 /// Threads follow the archive.
 const ORDERED: u32 = 0;
@@ -148,8 +149,16 @@ impl World {
         }
     }
 
-    /// Makes this the process's runtime and sets up a block per seat.
+    /// Makes this the process's runtime.
     pub(crate) fn install(self) -> &'static World {
+        let world = self.set_up();
+        // Release: pairs with the Acquire in `get`.
+        WORLD.store(std::ptr::from_ref(world).cast_mut(), Ordering::Release);
+        world
+    }
+
+    /// Sets up a block per seat.
+    pub(crate) fn set_up(self) -> &'static World {
         let world: &'static World = Box::leak(Box::new(self));
         for seat in 0..world.lines.len() {
             let peers = || -> &'static mut [Peer] {
@@ -163,8 +172,6 @@ impl World {
             let block = unsafe { &mut *world.block(seat) };
             block.attach(world, seat, peers(), peers());
         }
-        // Release: pairs with the Acquire in `get`.
-        WORLD.store(std::ptr::from_ref(world).cast_mut(), Ordering::Release);
         world
     }
 
@@ -271,6 +278,11 @@ impl Waiter {
         // Relaxed: an estimate.
         let crowded = world.alive.load(Ordering::Relaxed) > world.processors;
         match (world.processors, crowded) {
+            // The model checker has no time to lose: waiters sleep at once.
+            _ if cfg!(loom) => Self {
+                spins: 0,
+                yields: 0,
+            },
             (1, _) => Self {
                 spins: 0,
                 yields: 2,

@@ -53,7 +53,7 @@ pub(super) unsafe extern "C-unwind" fn heddle_pthread_once(
     // Release: pairs with the Acquire in the C library's own fast path.
     word.store(DONE, Ordering::Release);
     if turn.is_null() {
-        futex::wake_all(word);
+        futex::wake_address(word.as_ptr());
     } else {
         node::leave(turn);
     }
