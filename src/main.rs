@@ -8,7 +8,9 @@
 mod cc;
 mod doctor;
 mod extract;
+mod inspect;
 mod installation;
+mod output;
 
 use std::process::ExitCode;
 
@@ -36,6 +38,8 @@ Compiler:
 enum Command {
     /// Gathers the whole program as bitcode from a binary made with `heddle cc`
     Extract(extract::Arguments),
+    /// Prints an archive: its epochs, decisions and schedules
+    Inspect(inspect::Arguments),
     /// Says what this machine lacks for Heddle, and how to get it
     Doctor(doctor::Arguments),
 }
@@ -65,6 +69,7 @@ fn main() -> ExitCode {
     }
     let result = match Arguments::parse().command {
         Command::Extract(arguments) => extract::run(&arguments),
+        Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
     match result {

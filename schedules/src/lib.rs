@@ -8,16 +8,20 @@ pub mod archive;
 pub mod builder;
 pub mod file;
 pub mod ids;
+pub mod lanes;
+pub mod paths;
 pub mod predicate;
 pub mod primitives;
 pub mod ranges;
 pub mod read;
+pub mod text;
 pub mod trace;
 pub mod view;
 pub mod write;
 
 mod inplace;
 mod publish;
+mod texts;
 
 pub use archive::*;
 pub use builder::{ArchiveBuilder, BuildNode};
