@@ -6,6 +6,7 @@
 //! Deliberately absent: analysis of any kind. What is found, checked or enforced is decided in the libraries.
 
 mod cc;
+mod conform;
 mod doctor;
 mod extract;
 mod inspect;
@@ -40,6 +41,8 @@ enum Command {
     Extract(extract::Arguments),
     /// Prints an archive: its epochs, decisions and schedules
     Inspect(inspect::Arguments),
+    /// Says whether a logged run followed its archive, and which schedules it followed
+    Conform(conform::Arguments),
     /// Says what this machine lacks for Heddle, and how to get it
     Doctor(doctor::Arguments),
 }
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Conform(arguments) => conform::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
     match result {

@@ -1,7 +1,8 @@
-//! Looking at an archive in memory form: lanes with their nodes and edges.
+//! Looking at an archive in memory form: lanes with their nodes and edges, names.
 
-use crate::archive::{Archive, Edge, FragmentId, Lane, Node};
+use crate::archive::{Archive, Edge, FragmentId, Lane, Node, ObjectId, SiteId};
 use crate::ids::Id;
+use crate::view::Place;
 
 /// The nodes of one lane, each with its edges.
 #[derive(Clone, Debug)]
@@ -53,6 +54,20 @@ impl Archive {
             nodes: self.nodes[first..first + lane.nodes as usize].iter(),
             edges: &self.edges[lane.first_edge as usize..],
         }
+    }
+
+    /// `file:line` of a site.
+    pub fn place(&self, site: SiteId) -> Place<'_> {
+        let position = &self.sites[site.index()].position;
+        Place {
+            file: &self.texts[position.file.index()],
+            line: position.line,
+        }
+    }
+
+    /// The name of an object.
+    pub fn object_name(&self, object: ObjectId) -> &str {
+        &self.texts[self.objects[object.index()].name.index()]
     }
 
     /// How many nodes `slot` has in a fragment.

@@ -6,6 +6,7 @@
 
 pub mod archive;
 pub mod builder;
+pub mod conform;
 pub mod file;
 pub mod ids;
 pub mod lanes;

@@ -39,50 +39,58 @@ impl Paths {
         roots.fold(0, |sum, root| sum.saturating_add(self.from[root]))
     }
 
-    /// The number of the first schedule that follows `steps`, which begin at an epoch's root; none if there are too many.
-    pub fn number(&self, archive: &Archive, steps: &[StepId]) -> Option<u64> {
+    /// The number of the first schedule that follows `steps`, which begin at an epoch's root; `outcomes[i]` is how the
+    /// decision before `steps[i]` went. None if there are too many schedules to number.
+    pub fn number(&self, archive: &Archive, steps: &[StepId], outcomes: &[u32]) -> Option<u64> {
         let root = steps.first()?;
         if self.from[root.index()] == u64::MAX {
             return None;
         }
         let mut number = 0;
-        for pair in steps.windows(2) {
-            let mut found = false;
-            archive.steps[pair[0].index()]
-                .next
-                .for_each_successor(|to| {
-                    found |= to == pair[1];
-                    if !found {
-                        number += self.from[to.index()];
-                    }
-                });
+        for (step, outcome) in steps.iter().zip(outcomes.iter().skip(1)) {
+            let behind = |to: &StepId| self.from[to.index()];
+            number += match &archive.steps[step.index()].next {
+                Next::Early { yes, .. } if *outcome == 0 => behind(yes),
+                Next::Late { arms, .. } => arms
+                    .iter()
+                    .take_while(|arm| arm.outcome < *outcome)
+                    .map(|arm| behind(&arm.step))
+                    .sum(),
+                _ => 0,
+            };
         }
         Some(number)
     }
 
-    /// The steps of a schedule, root to leaf; none if there is no such schedule.
-    pub fn steps(&self, archive: &Archive, epoch: EpochId, mut number: u64) -> Option<Vec<StepId>> {
+    /// A schedule as (step, outcome of the decision that led to it), root to leaf; none if there is no such schedule.
+    pub fn path(
+        &self,
+        archive: &Archive,
+        epoch: EpochId,
+        mut number: u64,
+    ) -> Option<Vec<(StepId, u32)>> {
         let mut at = archive.epochs.get(epoch.index())?.root;
         if number >= self.from[at.index()] {
             return None;
         }
-        let mut path = vec![at];
-        while !archive.steps[at.index()].next.is_leaf() {
-            let mut chosen = None;
-            archive.steps[at.index()].next.for_each_successor(|to| {
-                if chosen.is_none() {
-                    let behind = self.from[to.index()];
-                    if number < behind {
-                        chosen = Some(to);
-                    } else {
-                        number -= behind;
-                    }
+        let mut path = vec![(at, 0)];
+        loop {
+            let ways: Vec<(StepId, u32)> = match &archive.steps[at.index()].next {
+                Next::Early { yes, no, .. } => vec![(*yes, 1), (*no, 0)],
+                Next::Late { arms, .. } => arms.iter().map(|arm| (arm.step, arm.outcome)).collect(),
+                _ => return Some(path),
+            };
+            let way = ways.into_iter().find(|(to, _)| {
+                let behind = self.from[to.index()];
+                let here = number < behind;
+                if !here {
+                    number -= behind;
                 }
-            });
-            at = chosen?;
-            path.push(at);
+                here
+            })?;
+            at = way.0;
+            path.push(way);
         }
-        Some(path)
     }
 }
 
