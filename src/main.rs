@@ -6,6 +6,7 @@
 //! Deliberately absent: analysis of any kind. What is found, checked or enforced is decided in the libraries.
 
 mod cc;
+mod check;
 mod conform;
 mod doctor;
 mod extract;
@@ -39,6 +40,8 @@ Compiler:
 enum Command {
     /// Gathers the whole program as bitcode from a binary made with `heddle cc`
     Extract(extract::Arguments),
+    /// Reports the deadlocks in an archive's schedules
+    Check(check::Arguments),
     /// Prints an archive: its epochs, decisions and schedules
     Inspect(inspect::Arguments),
     /// Says whether a logged run followed its archive, and which schedules it followed
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
     }
     let result = match Arguments::parse().command {
         Command::Extract(arguments) => extract::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Conform(arguments) => conform::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

@@ -6,10 +6,13 @@
 
 pub mod archive;
 pub mod builder;
+pub mod check;
 pub mod conform;
 pub mod file;
 pub mod ids;
+pub mod json;
 pub mod lanes;
+pub mod order;
 pub mod paths;
 pub mod predicate;
 pub mod primitives;

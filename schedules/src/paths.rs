@@ -130,10 +130,6 @@ impl Counts {
 
 impl std::fmt::Display for Counts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let plural = |count: u64, one: &str| {
-            let s = if count == 1 { "" } else { "s" };
-            format!("{count} {one}{s}")
-        };
         write!(
             f,
             "{}, {}, {}, {}; {}, {}",
@@ -145,4 +141,10 @@ impl std::fmt::Display for Counts {
             plural(self.edges as u64, "edge"),
         )
     }
+}
+
+/// `1 epoch`, `2 epochs`.
+pub(crate) fn plural(count: u64, one: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {one}{s}")
 }

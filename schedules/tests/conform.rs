@@ -112,7 +112,7 @@ fn every_prefix_is_allowed() {
         allowed(&words[..end].join(" "));
     }
     expect_test::expect![[r#"
-        conforms: 2 nodes of 1 threads in 1 epochs; the log ends before the process does
+        conforms: 2 nodes of 1 thread in 1 epoch; the log ends before the process does
         followed: epoch0/1
         epoch0/1 of 2 schedules:
           getchar() == 'y' (a.c:12): outcome 1

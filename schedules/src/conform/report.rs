@@ -6,7 +6,7 @@ use super::follow::Run;
 use super::instance::Instance;
 use crate::archive::{Archive, EpochId, Next, StepId};
 use crate::ids::Id;
-use crate::paths::Paths;
+use crate::paths::{Paths, plural};
 
 /// What an allowed run did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,10 +130,10 @@ impl fmt::Display for Followed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "conforms: {} nodes of {} threads in {} epochs{}",
-            self.nodes,
-            self.threads,
-            self.schedules.len(),
+            "conforms: {} of {} in {}{}",
+            plural(self.nodes, "node"),
+            plural(self.threads as u64, "thread"),
+            plural(self.schedules.len() as u64, "epoch"),
             if self.ended {
                 ""
             } else {
