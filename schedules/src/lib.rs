@@ -20,6 +20,7 @@ pub mod ranges;
 pub mod read;
 pub mod text;
 pub mod trace;
+pub mod verify;
 pub mod view;
 pub mod write;
 
