@@ -6,9 +6,13 @@
 //! Deliberately absent: analysis of any kind. What is found, checked or enforced is decided in the libraries.
 
 mod cc;
+mod check;
+mod conform;
 mod doctor;
 mod extract;
+mod inspect;
 mod installation;
+mod output;
 
 use std::process::ExitCode;
 
@@ -36,6 +40,12 @@ Compiler:
 enum Command {
     /// Gathers the whole program as bitcode from a binary made with `heddle cc`
     Extract(extract::Arguments),
+    /// Reports the deadlocks in an archive's schedules
+    Check(check::Arguments),
+    /// Prints an archive: its epochs, decisions and schedules
+    Inspect(inspect::Arguments),
+    /// Says whether a logged run followed its archive, and which schedules it followed
+    Conform(conform::Arguments),
     /// Says what this machine lacks for Heddle, and how to get it
     Doctor(doctor::Arguments),
 }
@@ -65,6 +75,9 @@ fn main() -> ExitCode {
     }
     let result = match Arguments::parse().command {
         Command::Extract(arguments) => extract::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Conform(arguments) => conform::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
     match result {
