@@ -4,7 +4,11 @@ PREFIX ?= /usr/local
 CARGO_PATH := $(HOME)/.cargo/bin
 export PATH := $(PATH):$(CARGO_PATH)
 
+<<<<<<< HEAD
 .PHONY: all setup build demo test bench install
+=======
+.PHONY: all setup build test loom bench install
+>>>>>>> rt
 
 all: build
 
@@ -21,6 +25,10 @@ demo: build
 test:
 	@scripts/setup tests
 	@scripts/test
+
+# The runtime's protocol under a model checker: every order of steps, some minutes.
+loom: setup
+	CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" cargo test --package heddle-rt --lib --release
 
 bench: build
 	cargo run --release --package heddle-bench --
