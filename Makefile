@@ -4,11 +4,7 @@ PREFIX ?= /usr/local
 CARGO_PATH := $(HOME)/.cargo/bin
 export PATH := $(PATH):$(CARGO_PATH)
 
-<<<<<<< HEAD
-.PHONY: all setup build demo test bench install
-=======
-.PHONY: all setup build test loom bench install
->>>>>>> rt
+.PHONY: all setup build demo test loom bench install
 
 all: build
 

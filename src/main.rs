@@ -20,16 +20,12 @@ An incomplete archive is written, its gaps are listed, and the exit status is 1.
 
 mod build;
 mod cc;
-mod check;
-mod conform;
 mod doctor;
 mod enumerate;
 mod extract;
 mod findings;
 mod input;
-mod inspect;
 mod installation;
-mod output;
 mod prepare;
 mod progress;
 mod run;
@@ -68,12 +64,6 @@ enum Command {
     Prepare(prepare::Arguments),
     /// Gathers the whole program as bitcode from a binary made with `heddle cc`
     Extract(extract::Arguments),
-    /// Reports the deadlocks in an archive's schedules
-    Check(check::Arguments),
-    /// Prints an archive: its epochs, decisions and schedules
-    Inspect(inspect::Arguments),
-    /// Says whether a logged run followed its archive, and which schedules it followed
-    Conform(conform::Arguments),
     /// Says what this machine lacks for Heddle, and how to get it
     Doctor(doctor::Arguments),
 }
@@ -107,9 +97,6 @@ fn main() -> ExitCode {
         Command::Enumerate(arguments) => enumerate::run(&arguments),
         Command::Prepare(arguments) => prepare::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
-        Command::Check(arguments) => check::run(&arguments),
-        Command::Inspect(arguments) => inspect::run(&arguments),
-        Command::Conform(arguments) => conform::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
     finish(result)
