@@ -8,6 +8,7 @@
 mod cc;
 mod check;
 mod conform;
+mod diff;
 mod doctor;
 mod extract;
 mod inspect;
@@ -44,6 +45,8 @@ enum Command {
     Check(check::Arguments),
     /// Prints an archive: its epochs, decisions and schedules
     Inspect(inspect::Arguments),
+    /// Says what changed between two archives, by epoch and schedule; status 1 if anything did
+    Diff(diff::Arguments),
     /// Says whether a logged run followed its archive, and which schedules it followed
     Conform(conform::Arguments),
     /// Says what this machine lacks for Heddle, and how to get it
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Conform(arguments) => conform::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
