@@ -10,7 +10,7 @@ use schedules::{Archive, OpenArchive, RootId, ShadowId};
 
 /// What became of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// Not opened.
     Refused,
     /// Opened, but rules are broken.
@@ -20,7 +20,7 @@ pub enum Fate {
 }
 
 /// The first byte chooses how the rest is taken: as a file, as a body behind a right header, as a text, as a log.
-pub fn exercise(bytes: &[u8]) -> Fate {
+pub(crate) fn exercise(bytes: &[u8]) -> Fate {
     match bytes.split_first() {
         None => open(bytes),
         Some((choice, rest)) => match choice % 4 {
@@ -33,7 +33,7 @@ pub fn exercise(bytes: &[u8]) -> Fate {
 }
 
 /// A file whose header is right, so that the body is looked at.
-pub fn with_header(body: &[u8]) -> Vec<u8> {
+pub(crate) fn with_header(body: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; HEADER_LEN];
     bytes.extend_from_slice(body);
     // The fingerprint stands in the body too; seeds have zeros there.
@@ -43,7 +43,7 @@ pub fn with_header(body: &[u8]) -> Vec<u8> {
 }
 
 /// Opens a file and does everything with it.
-pub fn open(bytes: &[u8]) -> Fate {
+pub(crate) fn open(bytes: &[u8]) -> Fate {
     let Ok(open) = OpenArchive::open_bytes(bytes) else {
         return Fate::Refused;
     };
