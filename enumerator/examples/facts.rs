@@ -42,7 +42,11 @@ fn main() {
             facts.average_points_to(),
             facts.largest_points_to(),
             facts.markers().len(),
-            facts.exposed().map(|f| module.functions.rows()[f.index()].name.clone()).collect::<Vec<_>>().join(","),
+            facts
+                .exposed()
+                .map(|f| module.functions.rows()[f.index()].name.clone())
+                .collect::<Vec<_>>()
+                .join(","),
         );
     }
 }
