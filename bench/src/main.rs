@@ -19,6 +19,8 @@ struct Arguments {
 enum Command {
     /// Generated programs through the whole road until the time is over
     Soak(soak::Arguments),
+    /// The programs of tests/programs/adversarial, or those named
+    Adversarial { programs: Vec<String> },
     /// Prints the program of a seed
     Program(soak::Named),
 }
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<bool> {
     match command {
         Command::Soak(arguments) => soak::run(&arguments),
+        Command::Adversarial { programs } => soak::adversarial(&programs),
         Command::Program(named) => soak::show(&named),
     }
 }

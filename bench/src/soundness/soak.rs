@@ -10,7 +10,7 @@ use super::generate::{Level, generate};
 use super::print::c_source;
 use super::program::Program;
 use super::shrink::shrink;
-use super::trial::{Effort, Finding, Heddle, Tally, Wrong, trial};
+use super::trial::{Effort, Finding, Heddle, Subject, Tally, Wrong, trial};
 
 /// What to do, and for how long.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct Plan {
     pub time: Option<Duration>,
     /// Levels, taken in turn.
     pub levels: Vec<Level>,
+    /// Inputs per program; all of them if there are no more.
+    pub inputs: usize,
     pub effort: Effort,
     /// Where failures go; none: they are only counted.
     pub failures: Option<PathBuf>,
@@ -90,7 +92,8 @@ pub fn soak(heddle: &Heddle, plan: &Plan) -> Result<Summary> {
         let level = plan.levels[(done % plan.levels.len() as u64) as usize];
         let program = generate(seed, level);
         let note = format!("seed {seed}, level {}", level as u32);
-        let tally = trial(heddle, &program, &note, seed, plan.effort)?;
+        let subject = Subject::generated(&program, &note, seed, plan.inputs);
+        let tally = trial(heddle, &subject, seed, plan.effort)?;
         summary.add(&tally);
         if let Some(finding) = tally.finding {
             report(heddle, plan, seed, level, &program, &finding)?;
@@ -120,11 +123,12 @@ fn report(
     };
     let tries = if finding.wrong == Wrong::Hang { 15 } else { 80 };
     let small = shrink(program, tries, |candidate| {
-        let note = format!("seed {seed}");
-        let tally = trial(heddle, candidate, &note, seed, plan.effort);
+        let subject = Subject::generated(candidate, "candidate", seed, plan.inputs);
+        let tally = trial(heddle, &subject, seed, plan.effort);
         tally.is_ok_and(|tally| tally.finding.is_some_and(|new| new.wrong == finding.wrong))
     });
-    let again = trial(heddle, &small, "shrunk", seed, plan.effort)?;
+    let subject = Subject::generated(&small, "shrunk", seed, plan.inputs);
+    let again = trial(heddle, &subject, seed, plan.effort)?;
     let text = again.finding.as_ref().unwrap_or(finding).to_string();
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let name = format!("{:?}-level{level}-seed{seed}", finding.wrong);
