@@ -193,7 +193,12 @@ fn finding(wrong: Wrong, arguments: &[String], detail: impl Into<String>) -> Opt
 impl Trial<'_> {
     fn build(&mut self, effort: Effort) -> Result<Option<Finding>> {
         let source = self.folder.join("prog.c");
-        process::compile(&source, &["-O1", "-w"], &[], &self.folder.join("native"))?;
+        process::compile(
+            &source,
+            &["-std=gnu11", "-O1", "-w"],
+            &[],
+            &self.folder.join("native"),
+        )?;
         let build =
             self.heddle
                 .run(self.folder, &["build", "prog.c", "-o", "prog"], BUILD_LIMIT)?;
