@@ -5,14 +5,14 @@ mod soak;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Measures Heddle and tries to break it.
 #[derive(Parser)]
 #[command(name = "heddle-bench")]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -37,7 +37,11 @@ fn main() -> ExitCode {
 }
 
 /// True if nothing was found.
-fn run(command: Command) -> Result<bool> {
+fn run(command: Option<Command>) -> Result<bool> {
+    let Some(command) = command else {
+        Arguments::command().print_help()?;
+        return Ok(true);
+    };
     match command {
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Adversarial { programs } => soak::adversarial(&programs),
