@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO_PATH := $(HOME)/.cargo/bin
 export PATH := $(PATH):$(CARGO_PATH)
 
-.PHONY: all setup build demo test loom bench install
+.PHONY: all setup build demo test loom bench soak install
 
 all: build
 
@@ -28,6 +28,11 @@ loom: setup
 
 bench: build
 	cargo run --release --package heddle-bench --
+
+# Generated programs with fresh seeds; failing ones are left in soak-failures/, made small.
+MINUTES ?= 10
+soak: build
+	target/release/heddle-bench soak --minutes $(MINUTES)
 
 install: build
 	@scripts/install "$(PREFIX)"

@@ -5,20 +5,22 @@ mod soak;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Measures Heddle and tries to break it.
 #[derive(Parser)]
 #[command(name = "heddle-bench")]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
 enum Command {
     /// Generated programs through the whole road until the time is over
     Soak(soak::Arguments),
+    /// The programs of tests/programs/adversarial, or those named
+    Adversarial { programs: Vec<String> },
     /// Prints the program of a seed
     Program(soak::Named),
 }
@@ -35,9 +37,14 @@ fn main() -> ExitCode {
 }
 
 /// True if nothing was found.
-fn run(command: Command) -> Result<bool> {
+fn run(command: Option<Command>) -> Result<bool> {
+    let Some(command) = command else {
+        Arguments::command().print_help()?;
+        return Ok(true);
+    };
     match command {
         Command::Soak(arguments) => soak::run(&arguments),
+        Command::Adversarial { programs } => soak::adversarial(&programs),
         Command::Program(named) => soak::show(&named),
     }
 }

@@ -391,7 +391,14 @@ impl World {
         after.extend_from_slice(more);
         let subject = Subject::Object(self.objects[index].name.clone());
         let event = self.trail.add(op.slot, op.kind(node, subject), &after);
-        self.objects[index].last = vec![event.clone()];
+        let last = &mut self.objects[index].last;
+        if self.trail.is_optional(op.slot) {
+            // Who skips the node has not waited for what came before: the next one must.
+            last.retain(|earlier| earlier.slot != event.slot);
+        } else {
+            last.clear();
+        }
+        last.push(event.clone());
         event
     }
 

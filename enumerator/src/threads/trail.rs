@@ -146,12 +146,11 @@ impl Trail {
             let own = &mut lane.clock[usize::from(event.slot)];
             *own = (*own).max(event.passed);
         }
-        let optional = !lane.outside.is_empty();
         lane.nodes.push(PathNode {
             site: kind.site,
             op: kind.op,
             subject: kind.subject,
-            optional,
+            optional: !lane.outside.is_empty(),
             serial: kind.serial,
             edges,
         });
@@ -172,6 +171,11 @@ impl Trail {
             passed,
             clock: clock.into(),
         }
+    }
+
+    /// True inside an arm: the slot's nodes may be skipped.
+    pub fn is_optional(&self, slot: usize) -> bool {
+        !self.lanes[slot].outside.is_empty()
     }
 
     /// The nodes that follow may be skipped.
