@@ -38,6 +38,8 @@ pub struct Engine<'m> {
     pub externals: std::collections::BTreeSet<String>,
     /// Branches that are nodes: a thread stops at each, whatever the path has decided.
     pub watched: std::collections::BTreeSet<(FuncId, InstrId)>,
+    /// The slot that ran last: whose facts count.
+    pub running: usize,
     /// By global; thread-local ones have none.
     globals: BTreeMap<GlobalId, ObjId>,
     /// Loops that are being executed step by step, outermost first.
@@ -69,6 +71,7 @@ impl<'m> Engine<'m> {
             counters: Counters::default(),
             externals: Default::default(),
             watched: Default::default(),
+            running: 0,
             globals: BTreeMap::new(),
             attempts: Vec::new(),
             hopeless: BTreeMap::new(),
@@ -306,7 +309,16 @@ impl<'m> Engine<'m> {
     pub fn may(&mut self, state: &State, condition: Expr) -> bool {
         match self.pool.as_const(condition) {
             Some(value) => value == 1,
-            None => self.solver.may(&mut self.pool, &state.path, condition),
+            None => {
+                let own = state.threads.get(self.running).map(|thread| &thread.own);
+                match own.filter(|own| !own.is_empty()) {
+                    None => self.solver.may(&mut self.pool, &state.path, condition),
+                    Some(own) => {
+                        let path = [state.path.as_slice(), own].concat();
+                        self.solver.may(&mut self.pool, &path, condition)
+                    }
+                }
+            }
         }
     }
 
