@@ -67,6 +67,7 @@ impl Explorer<'_, '_> {
     }
 
     fn try_move(&mut self, path: &mut Path, slot: usize, expire: bool) -> Try {
+        self.engine.running = slot;
         let world = &mut path.world;
         if !world.threads[slot].started {
             world.start(slot);
