@@ -10,6 +10,7 @@
 mod block;
 mod early;
 mod entry;
+mod exit;
 mod facts;
 mod gate;
 #[cfg(all(test, loom))]
@@ -18,7 +19,9 @@ mod node;
 mod options;
 mod report;
 mod start;
+mod stats;
 mod sys;
 mod trace;
 mod walk;
+mod watch;
 mod world;

@@ -8,9 +8,9 @@ use schedules::primitives::NodeOp;
 use super::perform;
 use crate::block::{self, Block, Start};
 use crate::node::{self, ANY_SITE, Found};
-use crate::report;
 use crate::sys::native::{self, C11Entry, Entry, pthread_attr_t, pthread_t};
 use crate::sys::process;
+use crate::{report, trace};
 
 /// # Safety
 /// As for `pthread_create`.
@@ -145,7 +145,11 @@ pub(super) fn end_thread(site: u32) {
     }
     // SAFETY: `enter` returned the calling thread's block.
     let own = unsafe { &mut *block };
-    own.world().alive.fetch_sub(1, Ordering::Relaxed);
+    trace::end_thread(own);
+    if own.world().alive.fetch_sub(1, Ordering::Relaxed) == 1 {
+        // `main` is gone too: the C library ends the process when this thread has ended.
+        own.world().begin_exit();
+    }
     block::leave_seat();
     own.phase = block::Phase::Ended;
     node::leave_for_good(own);
