@@ -5,9 +5,12 @@
 #![deny(unsafe_code)]
 
 pub mod archive;
+pub mod archive_json;
 pub mod builder;
 pub mod check;
 pub mod conform;
+pub mod diff;
+pub mod draw;
 pub mod file;
 pub mod ids;
 pub mod json;

@@ -3,6 +3,8 @@
 //! Always the lowest slot that may go on goes on, as far as it can: so threads run in long stretches, which reads well, and
 //! the order is the same each time. Optional nodes are taken. If edges form a cycle (the verifier refuses that), the order ends there.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::archive::{Archive, Edge, EpochId, Node, StepId};
 use crate::ids::Id;
 
@@ -89,22 +91,26 @@ pub fn linearize<'a>(
     let lanes = Lanes::of(archive, epoch, path);
     let mut done = vec![0u32; lanes.slots.len()];
     let mut order = Vec::new();
-    loop {
-        let before = order.len();
-        for slot in 0..lanes.slots.len() {
-            while let Some(next) = lanes.slots[slot].get(done[slot] as usize) {
-                let ready = lanes
-                    .waits(next)
-                    .all(|(of, to)| done.get(usize::from(of)).is_none_or(|done| *done >= to));
-                if !ready {
-                    break;
-                }
-                order.push(*next);
-                done[slot] += 1;
+    // Slots to look at, and who waits for a slot.
+    let mut work: BTreeSet<usize> = (0..lanes.slots.len()).collect();
+    let mut waiters: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    while let Some(slot) = work.pop_first() {
+        let before = done[slot];
+        while let Some(next) = lanes.slots[slot].get(done[slot] as usize) {
+            let missing = lanes.waits(next).find(|(of, to)| {
+                let passed = done.get(usize::from(*of));
+                passed.is_some_and(|passed| passed < to)
+            });
+            if let Some((of, _)) = missing {
+                waiters.entry(of.into()).or_default().push(slot);
+                break;
             }
+            order.push(*next);
+            done[slot] += 1;
         }
-        if order.len() == before {
-            return order;
+        if done[slot] != before {
+            work.extend(waiters.remove(&slot).unwrap_or_default());
         }
     }
+    order
 }

@@ -45,7 +45,7 @@ pub use dump::{Identity, dump};
 pub use lex::{ParseError, Wrong};
 pub use parse::parse;
 
-use crate::primitives::NodeOp;
+use crate::primitives::{NodeOp, Operand};
 
 /// The operation's name in the text form: `mutex_lock` for `MutexLock`.
 pub fn op_name(op: NodeOp) -> String {
@@ -57,4 +57,24 @@ pub fn op_name(op: NodeOp) -> String {
         name.push(letter.to_ascii_lowercase());
     }
     name
+}
+
+/// One instruction of predicate byte code as the text form has it.
+pub fn instruction(op: crate::archive::PredicateOp) -> String {
+    let mut out = String::new();
+    predicates::write(&mut out, op);
+    out
+}
+
+/// A node's operation with its operand, for people: `mutex_lock "m"`.
+pub fn describe(archive: &crate::archive::Archive, node: &crate::archive::Node) -> String {
+    let operand = match node.op.operand() {
+        Operand::Object => node.object().map_or(String::new(), |object| {
+            format!(" \"{}\"", archive.object_name(object))
+        }),
+        Operand::Slot => format!(" slot {}", node.what),
+        Operand::Outcome => format!(" = {}", node.what),
+        Operand::Nothing => String::new(),
+    };
+    format!("{}{operand}", op_name(node.op))
 }

@@ -143,6 +143,8 @@ pub enum Problem {
         first: String,
         second: String,
     },
+    #[error("rule 14: from {epoch}, schedule {schedule} on: too large to be checked")]
+    TooLarge { epoch: EpochId, schedule: u64 },
 }
 
 /// Where problems go; full at [`MOST_PROBLEMS`].

@@ -184,21 +184,10 @@ pub(super) fn creation(archive: &Archive, route: &[Visit], mut slot: u16) -> Opt
 pub(super) fn events(archive: &Archive, epoch: EpochId, path: &[(StepId, u32)]) -> Vec<Event> {
     crate::order::linearize(archive, epoch, path)
         .into_iter()
-        .map(|placed| {
-            let node = placed.node;
-            let operand = match node.op.operand() {
-                crate::primitives::Operand::Object => node.object().map_or(String::new(), |id| {
-                    format!(" \"{}\"", archive.object_name(id))
-                }),
-                crate::primitives::Operand::Slot => format!(" slot {}", node.what),
-                crate::primitives::Operand::Outcome => format!(" = {}", node.what),
-                crate::primitives::Operand::Nothing => String::new(),
-            };
-            Event {
-                slot: placed.slot,
-                what: format!("{}{operand}", text::op_name(node.op)),
-                place: archive.place(node.site).to_string(),
-            }
+        .map(|placed| Event {
+            slot: placed.slot,
+            what: text::describe(archive, placed.node),
+            place: archive.place(placed.node.site).to_string(),
         })
         .collect()
 }

@@ -272,6 +272,14 @@ impl<'a> Dump<'a> {
                 }
             }
         }
+        // The verifier refuses these, but what is there is shown.
+        let lost = printed.iter().enumerate().filter(|(_, printed)| !**printed);
+        for (count, (index, _)) in lost.enumerate() {
+            if count == 0 {
+                line!(self, "\n// steps of no epoch");
+            }
+            self.step(StepId::from_index(index), &mut owner);
+        }
     }
 
     /// `owner` says which step has printed a fragment.

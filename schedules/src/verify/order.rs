@@ -13,11 +13,18 @@ use crate::order::{Lanes, Placed, linearize};
 use crate::paths::Paths;
 use crate::primitives::NodeOp;
 
+/// Most nodes and slots looked at in all.
+const MOST_WORK: usize = 1 << 27;
+
+/// Most words in the clocks of one path.
+const MOST_CLOCKS: usize = 1 << 27;
+
 /// By slot: how many of its nodes are known to lie behind it.
 type Clock = Vec<u32>;
 
 pub(super) fn check(archive: &Archive, problems: &mut Problems) {
     let paths = Paths::of(archive);
+    let mut work = 0;
     for index in 0..archive.epochs.len() {
         let epoch = EpochId::from_index(index);
         let schedules = paths.schedules(archive, epoch).min(MOST_SCHEDULES);
@@ -28,6 +35,12 @@ pub(super) fn check(archive: &Archive, problems: &mut Problems) {
             let Some(path) = paths.path(archive, epoch, schedule) else {
                 break;
             };
+            let size = Size::of(archive, epoch, &path);
+            work += size.work();
+            if !size.fits() || work > MOST_WORK {
+                problems.add(Problem::TooLarge { epoch, schedule });
+                return;
+            }
             if let Some((first, second)) = unordered(archive, epoch, &path) {
                 problems.add(Problem::NotOrdered {
                     epoch,
@@ -37,6 +50,35 @@ pub(super) fn check(archive: &Archive, problems: &mut Problems) {
                 });
             }
         }
+    }
+}
+
+/// How large a path is.
+struct Size {
+    nodes: usize,
+    slots: usize,
+}
+
+impl Size {
+    fn of(archive: &Archive, epoch: EpochId, path: &[(StepId, u32)]) -> Self {
+        let lengths = path.iter().flat_map(|(step, _)| {
+            let fragment = archive.steps[step.index()].fragment;
+            archive.lanes_of(fragment).map(|lane| lane.len())
+        });
+        Self {
+            nodes: lengths.sum(),
+            slots: usize::from(archive.epochs[epoch.index()].slots),
+        }
+    }
+
+    /// A path costs its nodes and its slots, even if nothing happens in them.
+    fn work(&self) -> usize {
+        self.nodes + self.slots
+    }
+
+    /// Every node and every slot has a clock.
+    fn fits(&self) -> bool {
+        self.work().saturating_mul(self.slots) <= MOST_CLOCKS
     }
 }
 
