@@ -19,6 +19,15 @@ struct Arguments {
 enum Command {
     /// Generated programs through the whole road until the time is over
     Soak(soak::Arguments),
+    /// The runtime against the C library, side by side
+    Micro {
+        /// Rows by letter, for example `ac`; all if left out
+        #[arg(default_value = "")]
+        rows: String,
+        /// How often each side runs
+        #[arg(long, default_value_t = 9)]
+        times: usize,
+    },
     /// Prints the program of a seed
     Program(soak::Named),
 }
@@ -38,6 +47,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<bool> {
     match command {
         Command::Soak(arguments) => soak::run(&arguments),
+        Command::Micro { rows, times } => heddle_bench::micro::run(&rows, times).map(|()| true),
         Command::Program(named) => soak::show(&named),
     }
 }

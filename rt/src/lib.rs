@@ -22,6 +22,7 @@ mod start;
 mod stats;
 mod sys;
 mod trace;
+mod waiter;
 mod walk;
 mod watch;
 mod world;

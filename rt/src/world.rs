@@ -11,12 +11,13 @@ use schedules::archive::{ArchivedArchive, ArchivedNext};
 
 use crate::block::{self, Block, Peer};
 use crate::facts::Facts;
-use crate::gate::{Counter, Patience};
+use crate::gate::Counter;
 use crate::options::Options;
 use crate::stats::Stats;
 use crate::sys::atomic::{AtomicU32, AtomicU64};
 use crate::sys::{barrier, process};
 use crate::trace::Log;
+use crate::waiter::Waiter;
 
 /// What everybody may know about the thread that sits here. Written by that thread alone.
 pub(crate) struct Line {
@@ -32,7 +33,7 @@ pub(crate) struct Line {
 }
 
 /// How many epochs the fastest thread may be ahead of the slowest, plus one.
-pub(crate) const WINDOW: u64 = 4;
+pub(crate) const WINDOW: u64 = 16;
 
 /// Nanoseconds between "nobody begins an operation on plain data" and "native operations begin".
 const GRACE: u32 = 5_000_000;
@@ -76,6 +77,8 @@ pub(crate) struct World {
     pub(crate) stats: Stats,
     /// Calls that went on without order.
     pub(crate) strays: Flag64,
+    /// How many of them sleep at gates.
+    pub(crate) asleep: Flag,
     /// Processors we may use.
     pub(crate) processors: u32,
     /// Threads created so far, main included: the next one's number.
@@ -164,6 +167,7 @@ impl World {
                 .collect(),
             stats: Stats::new(archive, options.stats),
             strays: Flag64::new(0),
+            asleep: Flag::new(0),
             free_spin_lock: crate::sys::native::free_spin_lock(),
             processors: crate::sys::process::processors(),
             numbers: AtomicU32::new(1),
@@ -319,61 +323,5 @@ impl Line {
             waits_until: Flag64::new(0),
             awaits: AtomicU64::new(0),
         }
-    }
-}
-
-/// How a thread waits: spins while that can pay, then sleeps.
-pub(crate) struct Waiter {
-    spins: u32,
-    yields: u32,
-}
-
-impl Waiter {
-    pub(crate) fn new(world: &World) -> Self {
-        // Relaxed: an estimate.
-        let crowded = world.alive.load(Ordering::Relaxed) > world.processors;
-        match (world.processors, crowded) {
-            // The model checker has no time to lose: waiters sleep at once.
-            _ if cfg!(loom) => Self {
-                spins: 0,
-                yields: 0,
-            },
-            (1, _) => Self {
-                spins: 0,
-                yields: 2,
-            },
-            (_, true) => Self {
-                spins: 200,
-                yields: 4,
-            },
-            (_, false) => Self {
-                spins: 4000,
-                yields: 0,
-            },
-        }
-    }
-}
-
-impl Patience for Waiter {
-    fn keep_spinning(&mut self) -> bool {
-        if self.spins > 0 {
-            self.spins -= 1;
-            std::hint::spin_loop();
-            return true;
-        }
-        if self.yields > 0 {
-            self.yields -= 1;
-            crate::sys::process::yield_now();
-            return true;
-        }
-        false
-    }
-
-    fn gave_up(&mut self) -> bool {
-        freed()
-    }
-
-    fn wake_time(&self) -> u64 {
-        0
     }
 }
