@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use memmap2::MmapMut;
+use memmap2::{MmapMut, MmapOptions};
 
 use crate::archive::{Archive, ArchivedArchive, FORMAT_VERSION};
 use crate::file::{Architecture, HEADER_LEN, Header, MAX_BODY_LEN};
@@ -333,5 +333,7 @@ fn read_up_to(file: &mut File, buffer: &mut [u8]) -> Result<usize, Refusal> {
 
 fn allocate(len: u64) -> Result<MmapMut, Refusal> {
     let size = usize::try_from(len).map_err(|_| Refusal::TooLarge { found: len })?;
-    MmapMut::map_anon(size).map_err(|error| Refusal::NoMemory { len, error })
+    // All pages at once: one by one they would cost more than reading them.
+    let map = MmapOptions::new().len(size).populate().map_anon();
+    map.map_err(|error| Refusal::NoMemory { len, error })
 }

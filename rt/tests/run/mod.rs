@@ -21,7 +21,7 @@ fn scratch() -> PathBuf {
 }
 
 /// The static library that belongs to this test: the newest in the folder the test lies in.
-fn library() -> PathBuf {
+pub(crate) fn library() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let deps = test.parent().unwrap();
     let mut found: Vec<_> = std::fs::read_dir(deps)
@@ -48,6 +48,11 @@ pub(crate) struct Program {
 impl Program {
     /// Compiles `tests/programs/<source>.c` as `<name>`; `flags` go to the compiler.
     pub(crate) fn build_as(name: &str, source: &str, flags: &[&str]) -> Self {
+        Self::build_with(name, source, flags, &library())
+    }
+
+    /// As `build_as`, with another library.
+    pub(crate) fn build_with(name: &str, source: &str, flags: &[&str], library: &Path) -> Self {
         let executable = scratch().join(name);
         let archive = executable.with_extension("heddle");
         let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
@@ -64,8 +69,8 @@ impl Program {
             .arg(format!("-DARCHIVE=\"{name}.heddle\""))
             .args(flags)
             .arg(programs.join(source).with_extension("c"))
-            .arg(library())
-            .args(["-lpthread", "-ldl", "-lm", "-o"])
+            .arg(library)
+            .args(["-lgcc_s", "-lpthread", "-ldl", "-lm", "-o"])
             .arg(&executable)
             .status()
             .unwrap();
