@@ -52,6 +52,21 @@ fn destructors_small_stacks_jumps_and_children() {
     );
 }
 
+/// `pthread_exit` unwinds the stack down to the thread's first frame, through ours.
+#[test]
+fn a_thread_may_end_anywhere() {
+    let archive = straight(&[
+        "create@1=1 lock@20<1.3 unlock@21 join@4<1.4",
+        "start@0<0.1 lock@10 unlock@11 exit@13",
+    ]);
+    check(
+        "cleanup",
+        &archive,
+        "cleanup",
+        "cleaned cleanup\ncleanup\ncleanup 1 1",
+    );
+}
+
 #[test]
 fn signal_handlers_run_while_a_thread_waits() {
     check("alarm", &plain(), "alarm", "interrupted\nalarm 1 1");

@@ -7,6 +7,7 @@ mod barrier;
 mod c11;
 mod cond;
 mod control;
+mod frames;
 mod mutex;
 mod once;
 mod rwlock;

@@ -27,6 +27,13 @@ static void at_exit(void) {
 static void on_alarm(int signal) { alarms += signal == SIGALRM; }
 static void destroy(void *value) { destroyed += value != 0; }
 
+static void clean(void *what) { printf("cleaned %s\n", (char *)what); }
+static __attribute__((noinline)) void leave_from_below(char *what) {
+  pthread_cleanup_push(clean, what);
+  heddle_pthread_exit(what, 13);
+  pthread_cleanup_pop(0);
+}
+
 static void *worker(void *argument) {
   const char *what = argument;
   pthread_setspecific(key, what);
@@ -41,6 +48,8 @@ static void *worker(void *argument) {
   touch(10);
   if (!strcmp(what, "exit-inside"))
     exit(5);
+  if (!strcmp(what, "cleanup"))
+    leave_from_below(argument);
   if (!strcmp(what, "last"))
     puts("worker");
   return 0;
@@ -123,8 +132,11 @@ static int run(const char *what) {
       longjmp(place, 1);
   }
   touch(20);
+  void *left = 0;
   if (strcmp(what, "detached"))
-    heddle_pthread_join(thread, 0, 4);
+    heddle_pthread_join(thread, &left, 4);
+  if (!strcmp(what, "cleanup"))
+    printf("%s\n", left ? (char *)left : "nothing");
   if (!strcmp(what, "alarm"))
     printf("%s\n", alarms > 20 ? "interrupted" : "not interrupted");
   return 0;

@@ -20,8 +20,11 @@ fn scratch() -> PathBuf {
     folder
 }
 
-/// The static library that belongs to this test: the newest in the folder the test lies in.
+/// The static library that belongs to this test: `HEDDLE_RT_LIBRARY`, or the newest in the folder the test lies in.
 pub(crate) fn library() -> PathBuf {
+    if let Some(named) = std::env::var_os("HEDDLE_RT_LIBRARY") {
+        return named.into();
+    }
     let test = std::env::current_exe().unwrap();
     let deps = test.parent().unwrap();
     let mut found: Vec<_> = std::fs::read_dir(deps)
@@ -36,6 +39,11 @@ pub(crate) fn library() -> PathBuf {
     found
         .pop()
         .expect("cargo builds the static library with the tests")
+}
+
+/// `HEDDLE_RT_CFLAGS`: for sanitizers.
+fn extra_flags() -> String {
+    std::env::var("HEDDLE_RT_CFLAGS").unwrap_or_default()
 }
 
 /// A program ready to run.
@@ -68,6 +76,7 @@ impl Program {
             ])
             .arg(format!("-DARCHIVE=\"{name}.heddle\""))
             .args(flags)
+            .args(extra_flags().split_whitespace())
             .arg(programs.join(source).with_extension("c"))
             .arg(library)
             .args(["-lgcc_s", "-lpthread", "-ldl", "-lm", "-o"])
