@@ -142,7 +142,9 @@ unsafe extern "C" fn heddle_cnd_wait(
     site: u32,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    result(unsafe { cond::heddle_pthread_cond_wait(cond, mutex, site) })
+    let answer = unsafe { cond::wait_for_ever(cond, mutex, site) };
+    // SAFETY: the program's own arguments, at the call it made.
+    result(answer.or(|| unsafe { native::pthread_cond_wait(cond, mutex) }))
 }
 
 /// # Safety
@@ -155,7 +157,9 @@ unsafe extern "C" fn heddle_cnd_timedwait(
     site: u32,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    result(unsafe { cond::heddle_pthread_cond_timedwait(cond, mutex, until, site) })
+    let answer = unsafe { cond::wait_until(cond, mutex, until, site) };
+    // SAFETY: the program's own arguments, at the call it made.
+    result(answer.or(|| unsafe { native::pthread_cond_timedwait(cond, mutex, until) }))
 }
 
 /// # Safety

@@ -2,9 +2,76 @@
 //!
 //! `pthread_exit` (and cancellation) unwind the stack by force. Rust frames with `panic = "abort"` may end the process when that
 //! comes through them, so below user code there are none: only these, which have nothing to clean up and say how they
-//! are unwound. For the same reason `heddle_pthread_exit` leaves its frame before it calls the C library.
+//! are unwound. For the same reason `heddle_pthread_exit` leaves its frame before it calls the C library, and so does every function in which
+//! a thread can be cancelled, when no schedule applies.
 
-use super::{once, threads};
+use std::ffi::c_int;
+
+use super::{cond, once, semaphore, threads};
+
+/// What a function returns, or that the C library's is to be called with the same arguments.
+#[repr(transparent)]
+pub(super) struct Answer(u64);
+
+impl Answer {
+    /// Bit 32; below it is the result.
+    pub(super) const NATIVE: Self = Self(1 << 32);
+
+    pub(super) fn new(result: c_int) -> Self {
+        Self(u64::from(result.cast_unsigned()))
+    }
+
+    /// The result, for callers in Rust.
+    pub(super) fn or(self, native: impl FnOnce() -> c_int) -> c_int {
+        if self.0 == Self::NATIVE.0 {
+            return native();
+        }
+        (self.0 as u32).cast_signed()
+    }
+}
+
+macro_rules! cancellable {
+    ($($name:literal $rust:path;)*) => {$(
+        // At most three arguments have to survive `try`; the site is not the C library's business.
+        std::arch::global_asm!(
+            concat!(".pushsection .text.heddle_", $name, ",\"ax\",@progbits"),
+            concat!(".globl heddle_", $name),
+            concat!(".type heddle_", $name, ",@function"),
+            concat!("heddle_", $name, ":"),
+            ".cfi_startproc",
+            "push rdi",
+            ".cfi_def_cfa_offset 16",
+            "push rsi",
+            ".cfi_def_cfa_offset 24",
+            "push rdx",
+            ".cfi_def_cfa_offset 32",
+            "call {try_it}",
+            "pop rdx",
+            ".cfi_def_cfa_offset 24",
+            "pop rsi",
+            ".cfi_def_cfa_offset 16",
+            "pop rdi",
+            ".cfi_def_cfa_offset 8",
+            "bt rax, 32",
+            "jc 2f",
+            "ret",
+            "2:",
+            concat!("jmp ", $name, "@PLT"),
+            ".cfi_endproc",
+            concat!(".size heddle_", $name, ", . - heddle_", $name),
+            ".popsection",
+            try_it = sym $rust,
+        );
+    )*};
+}
+
+cancellable! {
+    "pthread_join" threads::join;
+    "pthread_cond_wait" cond::wait_for_ever;
+    "pthread_cond_timedwait" cond::wait_until;
+    "sem_wait" semaphore::wait;
+    "sem_timedwait" semaphore::wait_until;
+}
 
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("entry/frames.rs has to be written for this architecture");

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 
 use schedules::primitives::NodeOp;
 
-use super::perform;
+use super::frames::Answer;
+use super::{perform, perform_here};
 use crate::block::{self, Block, Start};
 use crate::node::{self, ANY_SITE, Found};
 use crate::sys::native::{self, Entry, pthread_attr_t, pthread_t};
@@ -165,17 +166,22 @@ fn end_thread(site: u32) {
     node::leave_for_good(own);
 }
 
+/// `pthread_join`, from `frames`.
+///
 /// # Safety
 /// As for `pthread_join`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn heddle_pthread_join(
+pub(super) unsafe extern "C" fn join(
     thread: pthread_t,
     result: *mut *mut c_void,
     site: u32,
-) -> c_int {
+) -> Answer {
+    let block = node::enter(NodeOp::ThreadJoin, site);
+    if block.is_null() {
+        return Answer::NATIVE;
+    }
     // SAFETY: the program's own arguments. Under the schedule the thread has passed its last node, so this is short.
     let join = || unsafe { native::pthread_join(thread, result) };
-    perform(NodeOp::ThreadJoin, site, join, |_| join())
+    Answer::new(perform_here(block, join, |_| join()))
 }
 
 /// # Safety
