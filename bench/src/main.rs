@@ -21,6 +21,15 @@ enum Command {
     Soak(soak::Arguments),
     /// The programs of tests/programs/adversarial, or those named
     Adversarial { programs: Vec<String> },
+    /// The runtime against the C library, side by side
+    Micro {
+        /// Rows by letter, for example `ac`; all if left out
+        #[arg(default_value = "")]
+        rows: String,
+        /// How often each side runs
+        #[arg(long, default_value_t = 9)]
+        times: usize,
+    },
     /// Prints the program of a seed
     Program(soak::Named),
 }
@@ -45,6 +54,7 @@ fn run(command: Option<Command>) -> Result<bool> {
     match command {
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Adversarial { programs } => soak::adversarial(&programs),
+        Command::Micro { rows, times } => heddle_bench::micro::run(&rows, times).map(|()| true),
         Command::Program(named) => soak::show(&named),
     }
 }
