@@ -29,6 +29,7 @@ mod installation;
 mod prepare;
 mod progress;
 mod run;
+mod vet;
 
 use std::process::ExitCode;
 
@@ -64,6 +65,8 @@ enum Command {
     Prepare(prepare::Arguments),
     /// Gathers the whole program as bitcode from a binary made with `heddle cc`
     Extract(extract::Arguments),
+    #[command(hide = true)]
+    Vet(vet::Arguments),
     /// Says what this machine lacks for Heddle, and how to get it
     Doctor(doctor::Arguments),
 }
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
         Command::Enumerate(arguments) => enumerate::run(&arguments),
         Command::Prepare(arguments) => prepare::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
+        Command::Vet(arguments) => vet::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
     finish(result)
