@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO_PATH := $(HOME)/.cargo/bin
 export PATH := $(PATH):$(CARGO_PATH)
 
-.PHONY: all setup build demo test bench install
+.PHONY: all setup build demo test loom bench install
 
 all: build
 
@@ -21,6 +21,10 @@ demo: build
 test:
 	@scripts/setup tests
 	@scripts/test
+
+# The runtime's protocol under a model checker: every order of steps, some minutes.
+loom: setup
+	CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" cargo test --package heddle-rt --lib --release
 
 bench: build
 	cargo run --release --package heddle-bench --

@@ -20,12 +20,17 @@ An incomplete archive is written, its gaps are listed, and the exit status is 1.
 
 mod build;
 mod cc;
+mod check;
+mod conform;
+mod diff;
 mod doctor;
 mod enumerate;
 mod extract;
 mod findings;
 mod input;
+mod inspect;
 mod installation;
+mod output;
 mod prepare;
 mod progress;
 mod run;
@@ -67,6 +72,14 @@ enum Command {
     Extract(extract::Arguments),
     #[command(hide = true)]
     Vet(vet::Arguments),
+    /// Reports the deadlocks in an archive's schedules
+    Check(check::Arguments),
+    /// Prints an archive: its epochs, decisions and schedules
+    Inspect(inspect::Arguments),
+    /// Says what changed between two archives, by epoch and schedule; status 1 if anything did
+    Diff(diff::Arguments),
+    /// Says whether a logged run followed its archive, and which schedules it followed
+    Conform(conform::Arguments),
     /// Says what this machine lacks for Heddle, and how to get it
     Doctor(doctor::Arguments),
 }
@@ -101,6 +114,10 @@ fn main() -> ExitCode {
         Command::Prepare(arguments) => prepare::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Vet(arguments) => vet::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
+        Command::Conform(arguments) => conform::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
     finish(result)

@@ -4,20 +4,27 @@
 //! `threads` (what the primitives mean), `search` (epochs, decisions, joins). Data flows one way.
 
 pub mod analysis;
+mod error;
 pub mod model;
+pub mod search;
 pub mod symbolic;
+pub mod threads;
+
+use std::time::Duration;
+
+pub use error::Error;
 
 /// What the user may choose.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// No more than this many threads live at once.
     pub thread_bound: u32,
-    /// Assumptions on inputs, as the user wrote them.
+    /// Assumptions on inputs.
     pub assumptions: Vec<String>,
-    /// Name of the program, for the archive.
+    /// Program name for the archive.
     pub name: String,
-    /// Stop exploring after this long and say what is missing.
-    pub time_limit: Option<std::time::Duration>,
+    /// Give up after this long; what is missing is then said in the archive.
+    pub time_limit: Option<Duration>,
 }
 
 impl Default for Options {
@@ -38,24 +45,34 @@ pub struct Progress {
     pub epochs_known: usize,
     pub schedules: usize,
     pub decisions: usize,
+    /// Instructions executed.
     pub steps: u64,
-    /// The source position being explored.
+    /// `file:line` of what is being explored.
     pub at: String,
 }
 
-/// Why there is no archive.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// Unsupported: this build has no search yet.
-    #[error("this build of Heddle cannot enumerate schedules yet")]
-    Unsupported,
-}
+/// Room for the recursion over decisions and merges.
+const STACK: usize = 4 << 30;
 
 /// Finds the schedules of a prepared program.
 pub fn enumerate(
-    _prepared: &[u8],
-    _options: &Options,
-    _progress: &mut dyn FnMut(&Progress),
+    prepared: &[u8],
+    options: &Options,
+    progress: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<schedules::Archive, Error> {
-    Err(Error::Unsupported)
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new()
+            .name("enumerate".to_owned())
+            .stack_size(STACK)
+            .spawn_scoped(scope, || {
+                let module = model::load::load_bytes(prepared, &options.name)?;
+                let facts = analysis::Facts::of(&module);
+                search::enumerate(&module, &facts, options, progress)
+            })
+            .map_err(|source| Error::NoThread { source })?;
+        match worker.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }

@@ -2,7 +2,7 @@
 //!
 //! Trees are built from the leaves up: [`ArchiveBuilder::step`] takes steps that exist. An epoch is declared when it is first
 //! named and defined when its tree is known; defining it again replaces the tree. [`ArchiveBuilder::finish`] drops what no
-//! epoch reaches, gives ids in the order of the epochs, and marks the nodes whose passing must become visible. So equal calls
+//! epoch reaches, gives ids in the order of the epochs, numbers strings by use, and marks the nodes whose passing must become visible. So equal calls
 //! give equal archives, whatever was tried and thrown away in between.
 //!
 //! Hash maps here are only asked, never iterated.
@@ -233,6 +233,7 @@ impl ArchiveBuilder {
             ..Archive::default()
         };
         collect(&mut archive, &self.fragments.pool);
+        crate::texts::renumber(&mut archive);
         crate::publish::mark(&mut archive);
         archive
     }
@@ -253,8 +254,9 @@ struct Pool {
     edges: Vec<Edge>,
 }
 
+/// Fragments in the making: equal ones are one.
 #[derive(Debug, Default)]
-struct Fragments {
+pub(crate) struct Fragments {
     pool: Pool,
     /// By hash; equal ones are compared.
     known: HashMap<u64, Vec<FragmentId>>,
@@ -262,7 +264,7 @@ struct Fragments {
 }
 
 impl Fragments {
-    fn add(&mut self, lanes: Vec<Vec<BuildNode>>) -> FragmentId {
+    pub(crate) fn add(&mut self, lanes: Vec<Vec<BuildNode>>) -> FragmentId {
         let lanes = canonical(lanes);
         let hash = self.hasher.hash_one(&lanes);
         let candidates = self.known.entry(hash).or_default();
@@ -274,6 +276,14 @@ impl Fragments {
         let id = self.pool.push(&lanes);
         candidates.push(id);
         id
+    }
+
+    /// Puts all of them into an archive that has none.
+    pub(crate) fn store(self, archive: &mut Archive) {
+        archive.fragments = self.pool.fragments;
+        archive.lanes = self.pool.lanes;
+        archive.nodes = self.pool.nodes;
+        archive.edges = self.pool.edges;
     }
 }
 

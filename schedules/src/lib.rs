@@ -5,19 +5,31 @@
 #![deny(unsafe_code)]
 
 pub mod archive;
+pub mod archive_json;
 pub mod builder;
+pub mod check;
+pub mod conform;
+pub mod diff;
+pub mod draw;
 pub mod file;
 pub mod ids;
+pub mod json;
+pub mod lanes;
+pub mod order;
+pub mod paths;
 pub mod predicate;
 pub mod primitives;
 pub mod ranges;
 pub mod read;
+pub mod text;
 pub mod trace;
+pub mod verify;
 pub mod view;
 pub mod write;
 
 mod inplace;
 mod publish;
+mod texts;
 
 pub use archive::*;
 pub use builder::{ArchiveBuilder, BuildNode};

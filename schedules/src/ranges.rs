@@ -82,6 +82,15 @@ pub fn check(archive: &ArchivedArchive) -> Result<(), Broken> {
     checker.plan()
 }
 
+/// Checks the rules above for an archive that is not in a file yet.
+pub fn check_in_memory(archive: &crate::archive::Archive) -> Result<(), Broken> {
+    let bytes = rkyv::to_bytes::<rkyv::rancor::Error>(archive)
+        .expect("serializing to memory fails only without memory");
+    let archived = rkyv::access::<ArchivedArchive, rkyv::rancor::Error>(&bytes)
+        .expect("what rkyv wrote, rkyv reads");
+    check(archived)
+}
+
 struct Checker<'a> {
     archive: &'a ArchivedArchive,
     max_slots: u16,

@@ -27,8 +27,7 @@ use crate::ranges::{self, Broken};
 pub struct OpenError {
     /// Which file.
     pub path: PathBuf,
-    /// What is wrong with it.
-    #[source]
+    /// What is wrong with it; already part of the message, so not a source of its own.
     pub reason: Refusal,
 }
 

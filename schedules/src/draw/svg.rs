@@ -1,0 +1,172 @@
+//! A schedule as SVG: no script, no network, readable in any browser.
+
+use std::fmt::Write;
+
+use super::layout::{Mark, Picture};
+
+const COLUMN: usize = 250;
+const ROW: usize = 36;
+const MARGIN: usize = 24;
+const LINE: usize = 18;
+
+const STYLE: &str = "\
+text { font: 12px monospace; fill: #1b1f24; }
+.title { font-weight: bold; font-size: 14px; }
+.place { fill: #6a737d; font-size: 10px; }
+.column { font-weight: bold; }
+.life { stroke: #c8d0d8; stroke-width: 1.5; }
+.node { fill: #24527a; }
+.optional { fill: #ffffff; stroke: #24527a; stroke-width: 1.5; stroke-dasharray: 2 2; }
+.arrow { fill: none; stroke: #d9822b; stroke-width: 1.5; }
+.stuck { fill: #c62828; }
+.bad { fill: #c62828; font-weight: bold; }
+";
+
+/// All pictures below each other in one file.
+pub fn svg(pictures: &[Picture<'_>]) -> String {
+    let mut body = String::new();
+    let mut top = 0;
+    let mut width = 0;
+    for picture in pictures {
+        top = one(&mut body, picture, top);
+        width = width.max(width_of(picture));
+    }
+    let mut out = String::new();
+    line(
+        &mut out,
+        &format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{top}\" viewBox=\"0 0 {width} {top}\">"
+        ),
+    );
+    line(&mut out, &format!("<style>\n{STYLE}</style>"));
+    line(
+        &mut out,
+        "<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" orient=\"auto\"><path d=\"M0 0 L8 4 L0 8 z\" fill=\"#d9822b\"/></marker></defs>",
+    );
+    line(
+        &mut out,
+        &format!("<rect width=\"{width}\" height=\"{top}\" fill=\"#ffffff\"/>"),
+    );
+    out += &body;
+    out += "</svg>\n";
+    out
+}
+
+/// Titles may be longer than the columns are wide; eight pixels a letter is enough.
+fn width_of(picture: &Picture<'_>) -> usize {
+    let longest = |texts: &[String]| texts.iter().map(|text| text.len() * 8).max();
+    let titles = picture.title.len().max(picture.end.len()) * 9;
+    let text = titles.max(longest(&picture.decisions).unwrap_or(0));
+    (picture.columns.len() * COLUMN).max(text) + 2 * MARGIN
+}
+
+/// Draws one picture from `top` on; returns where it ends.
+fn one(out: &mut String, picture: &Picture<'_>, top: usize) -> usize {
+    let mut y = top + MARGIN;
+    text(out, MARGIN, y, "title", &picture.title);
+    for decision in &picture.decisions {
+        y += LINE;
+        text(out, MARGIN, y, "", decision);
+    }
+    y += LINE + 6;
+    let first = y + ROW;
+    let rows = picture.rows + usize::from(!picture.stuck.is_empty());
+    let last = first + rows * ROW;
+    for (slot, name) in picture.columns.iter().enumerate() {
+        let x = column(slot);
+        text(out, x - 6, y, "column", name);
+        line(
+            out,
+            &format!(
+                "<line class=\"life\" x1=\"{x}\" y1=\"{}\" x2=\"{x}\" y2=\"{last}\"/>",
+                y + 8
+            ),
+        );
+    }
+    for (from, to) in &picture.arrows {
+        arrow(out, &picture.marks[*from], &picture.marks[*to], first);
+    }
+    for mark in &picture.marks {
+        node(out, mark, first);
+    }
+    for (slot, what, place) in &picture.stuck {
+        let (x, y) = (column(usize::from(*slot)), first + picture.rows * ROW);
+        line(
+            out,
+            &format!(
+                "<rect class=\"stuck\" x=\"{}\" y=\"{}\" width=\"10\" height=\"10\"/>",
+                x - 5,
+                y - 5
+            ),
+        );
+        text(out, x + 12, y + 2, "bad", &format!("waits: {what}"));
+        text(out, x + 12, y + 14, "place", place);
+    }
+    let class = if picture.stuck.is_empty() { "" } else { "bad" };
+    text(out, MARGIN, last + LINE, class, &picture.end);
+    last + LINE + MARGIN
+}
+
+fn column(slot: usize) -> usize {
+    MARGIN + 6 + slot * COLUMN
+}
+
+fn at(mark: &Mark<'_>, first: usize) -> (usize, usize) {
+    (column(usize::from(mark.slot)), first + mark.row * ROW)
+}
+
+fn node(out: &mut String, mark: &Mark<'_>, first: usize) {
+    let (x, y) = at(mark, first);
+    let class = if mark.optional { "optional" } else { "node" };
+    line(
+        out,
+        &format!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"5\"/>"),
+    );
+    text(out, x + 12, y + 2, "", &mark.what);
+    text(out, x + 12, y + 14, "place", &mark.place());
+}
+
+/// From dot to dot, bent so that it passes beside the labels between.
+fn arrow(out: &mut String, from: &Mark<'_>, to: &Mark<'_>, first: usize) {
+    let ((x1, y1), (x2, y2)) = (at(from, first), at(to, first));
+    let (start, end) = if x1 < x2 {
+        (x1 + 6, x2 - 7)
+    } else {
+        (x1 - 6, x2 + 7)
+    };
+    let middle = usize::midpoint(start, end);
+    line(
+        out,
+        &format!(
+            "<path class=\"arrow\" marker-end=\"url(#head)\" d=\"M{start} {y1} C{middle} {y1} {middle} {y2} {end} {y2}\"/>"
+        ),
+    );
+}
+
+fn text(out: &mut String, x: usize, y: usize, class: &str, content: &str) {
+    line(
+        out,
+        &format!(
+            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>",
+            escape(content)
+        ),
+    );
+}
+
+fn line(out: &mut String, text: &str) {
+    writeln!(out, "{text}").expect("writing to a string");
+}
+
+fn escape(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '&' => "&amp;".to_owned(),
+            '<' => "&lt;".to_owned(),
+            '>' => "&gt;".to_owned(),
+            '"' => "&quot;".to_owned(),
+            // Not allowed in XML at all.
+            c if c.is_control() => "\u{fffd}".to_owned(),
+            c => c.to_string(),
+        })
+        .collect()
+}

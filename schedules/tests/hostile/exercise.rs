@@ -1,0 +1,121 @@
+//! Everything that is done with an archive that may be hostile: shared by the fuzz target and the bounded run in the tests.
+//!
+//! No byte pattern may crash, hang or mislead: what opens is verified, evaluated, printed, read back, checked and drawn.
+
+use schedules::file::{HEADER_LEN, Header};
+use schedules::predicate::{self, Memory};
+use schedules::text::{self, Identity};
+use schedules::trace::Trace;
+use schedules::{Archive, OpenArchive, RootId, ShadowId};
+
+/// What became of some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Not opened.
+    Refused,
+    /// Opened, but rules are broken.
+    Opened,
+    /// Opened, and every rule holds.
+    Verified,
+}
+
+/// The first byte chooses how the rest is taken: as a file, as a body behind a right header, as a text, as a log.
+pub(crate) fn exercise(bytes: &[u8]) -> Fate {
+    match bytes.split_first() {
+        None => open(bytes),
+        Some((choice, rest)) => match choice % 4 {
+            0 => open(rest),
+            1 => open(&with_header(rest)),
+            2 => read_text(rest),
+            _ => log(rest),
+        },
+    }
+}
+
+/// A file whose header is right, so that the body is looked at.
+pub(crate) fn with_header(body: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; HEADER_LEN];
+    bytes.extend_from_slice(body);
+    // The fingerprint stands in the body too; seeds have zeros there.
+    let header = Header::new(body, [0; 16]);
+    bytes[..HEADER_LEN].copy_from_slice(&header.to_bytes());
+    bytes
+}
+
+/// Opens a file and does everything with it.
+pub(crate) fn open(bytes: &[u8]) -> Fate {
+    let Ok(open) = OpenArchive::open_bytes(bytes) else {
+        return Fate::Refused;
+    };
+    for predicate in open.predicates.iter() {
+        predicate::evaluate_archived(&predicate.code, &Anything).expect("checked at open");
+    }
+    use_it(&open.to_archive())
+}
+
+fn use_it(archive: &Archive) -> Fate {
+    let problems = schedules::verify::verify(archive);
+    let shown = text::dump(archive, Identity::Shown);
+    let again = text::parse(&shown).expect("what is printed can be read");
+    let shown_again = text::dump(&again, Identity::Shown);
+    assert_eq!(text::parse(&shown_again).as_ref(), Ok(&again), "a fixpoint");
+    if problems.is_empty() {
+        assert_eq!(shown_again, shown, "well-formed archives survive");
+    }
+    let verdict = schedules::check::check(archive);
+    let deadlocks = verdict.counts.deadlocks;
+    assert!(deadlocks > 0 || verdict.findings.is_empty());
+    // Deadlocks that no epoch leads to are not reported; rule 3 forbids them.
+    assert!(deadlocks == 0 || !problems.is_empty() || !verdict.findings.is_empty());
+    let report = schedules::check::to_text(&verdict, &());
+    assert!(!report.is_empty());
+    let _ = schedules::check::to_json(&verdict).to_string();
+    let _ = schedules::archive_json::to_json(archive).to_string();
+    let drawn = schedules::draw::pictures(archive, "0").expect("there is an epoch");
+    let _ = schedules::draw::svg(&drawn);
+    if problems.is_empty() {
+        Fate::Verified
+    } else {
+        Fate::Opened
+    }
+}
+
+fn read_text(bytes: &[u8]) -> Fate {
+    let Some(archive) = std::str::from_utf8(bytes)
+        .ok()
+        .and_then(|text| text::parse(text).ok())
+    else {
+        return Fate::Refused;
+    };
+    use_it(&archive)
+}
+
+/// A log against an archive that the tests know.
+fn log(bytes: &[u8]) -> Fate {
+    let Ok(trace) = Trace::parse(bytes) else {
+        return Fate::Refused;
+    };
+    let archive = text::parse(include_str!("../archives/handover.txt")).expect("known to be right");
+    match schedules::conform::conform(&archive, &trace) {
+        Ok(_) => Fate::Verified,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            Fate::Opened
+        }
+    }
+}
+
+/// Memory with something at each address.
+struct Anything;
+
+impl Memory for Anything {
+    fn root(&self, root: RootId) -> u64 {
+        0x10_0000 + u64::from(root.0) * 64
+    }
+    fn shadow(&self, slot: u16, shadow: ShadowId) -> u64 {
+        u64::from(slot) << 32 | u64::from(shadow.0)
+    }
+    fn load(&self, address: u64, _: u8) -> u64 {
+        address.rotate_left(17)
+    }
+}

@@ -1,0 +1,215 @@
+//! The verifier: sound archives pass, and each rule catches what breaks it.
+
+use expect_test::{Expect, expect};
+use schedules::text::parse;
+use schedules::verify::verify;
+use schedules::{Archive, Node};
+
+const HANDOVER: &str = include_str!("archives/handover.txt");
+
+#[track_caller]
+fn problems(archive: &Archive) -> String {
+    let found = verify(archive);
+    let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+/// The problems of [`HANDOVER`] with one replacement.
+#[track_caller]
+fn with(from: &str, to: &str, expected: Expect) {
+    assert!(HANDOVER.contains(from), "{from}");
+    let text = HANDOVER.replacen(from, to, 1);
+    expected.assert_eq(&problems(&parse(&text).unwrap()));
+}
+
+#[test]
+fn sound_archives_pass() {
+    assert_eq!(problems(&parse(HANDOVER).unwrap()), "");
+    let relock = include_str!("archives/relock.txt");
+    assert_eq!(problems(&parse(relock).unwrap()), "");
+}
+
+#[test]
+fn tables() {
+    let id = format!("{HANDOVER}\nidentity site3 0x3\n");
+    expect!["rule 1: site2 and site3 have the same stable id"]
+        .assert_eq(&problems(&parse(&id).unwrap()));
+    let mut archive = parse(HANDOVER).unwrap();
+    archive.contexts[1].hash ^= 1;
+    expect!["rule 1: the hash of context1 is not that of its frames"]
+        .assert_eq(&problems(&archive));
+    with(
+        "context1 @a.c:10 @a.c:15",
+        "context1 @a.c:10",
+        expect!["rule 1: context0 and context1 have the same hash"],
+    );
+    with(
+        "at context2 context1",
+        "at context0",
+        expect![[r#"
+        rule 2: epoch0 and epoch1 begin alike
+        rule 8: step1 of epoch0: the slots it moves to are not those of the next epoch's threads
+        rule 8: step2 of epoch0: the slots it moves to are not those of the next epoch's threads
+        rule 7: step3 of epoch1: slot 1 acts before its thread is created
+        rule 7: step3 of epoch1: slot 1 does not begin with a start that waits for its creation"#]],
+    );
+    with(
+        "threads 2",
+        "threads 1",
+        expect!["rule 2: epoch1 begins with 2 threads; the bound is 1"],
+    );
+    let lost = format!("{HANDOVER}\nstep4 as step3\nexit\n");
+    expect!["rule 3: step4 belongs to no epoch"].assert_eq(&problems(&parse(&lost).unwrap()));
+    with(
+        "plan marker @a.c:15",
+        "plan marker @a.c:33",
+        expect![[r#"
+        rule 4: the plan has site9 twice
+        rule 4: the plan lacks site5, which a marker needs"#]],
+    );
+    with(
+        "plan decision @a.c:12",
+        "",
+        expect![[r#"
+        rule 4: the plan lacks site2, which a branch needs
+        rule 4: the plan lacks site2, which a late decision needs"#]],
+    );
+    with(
+        "plan elastic @a.c:34 join 4",
+        "",
+        expect!["rule 4: the plan lacks site10, which an elastic branch needs"],
+    );
+}
+
+#[test]
+fn trees() {
+    with("epoch1 slots 2", "epoch1 slots 3", expect![""]);
+    with("exit\n", "next epoch0 moves - 0\n", expect![""]);
+    with(
+        "exit\n",
+        "next epoch0 moves 0 -\n",
+        expect!["rule 8: step3 of epoch1: a thread moves that may have ended"],
+    );
+    with(
+        "exit\n",
+        "next epoch1 moves 0 0\n",
+        expect![[r#"
+        rule 8: step3 of epoch1: a thread moves that may have ended
+        rule 8: step3 of epoch1: two threads move to one slot
+        rule 8: step3 of epoch1: the slots it moves to are not those of the next epoch's threads"#]],
+    );
+    with(
+        "1 branch = 0",
+        "1 branch = 1",
+        expect!["rule 6: step1 does not begin with what its late decision at site2 decides"],
+    );
+    with(
+        "thread_start @a.c:30 <- 0:1",
+        "thread_start @a.c:30",
+        expect![
+            "rule 7: step0 of epoch0: slot 1 does not begin with a start that waits for its creation"
+        ],
+    );
+    with(
+        "1 thread_create slot 1 @a.c:11",
+        "1 thread_create slot 0 @a.c:11",
+        expect![[r#"
+            rule 7: step0 of epoch0: slot 0 is given to a new thread, but is not free
+            rule 7: step0 of epoch0: slot 1 acts before its thread is created
+            rule 7: step1 of epoch0: slot 1 acts before its thread is created
+            rule 8: step1 of epoch0: a thread moves that may not have been created
+            rule 7: step2 of epoch0: slot 1 acts before its thread is created
+            rule 8: step2 of epoch0: a thread moves that may not have been created"#]],
+    );
+    with(
+        "exit\n",
+        "deadlock certain\n",
+        expect!["rule 9: step3 is a deadlock of nobody, or names somebody twice"],
+    );
+}
+
+#[test]
+fn lanes() {
+    with(
+        "<- 0:1\n",
+        "<- 0:2\n",
+        expect![
+            "rule 10: fragment0, slot 1, node 1: it waits for a node that the fragment does not have"
+        ],
+    );
+    with(
+        "<- 0:1\n",
+        "<- 0:0\n",
+        expect!["rule 10: fragment0, slot 1, node 1: it waits for a node before the epoch's first"],
+    );
+    with(
+        "<- 0:1\n",
+        "<- 0:1 1:0\n",
+        expect![[r#"
+        rule 10: fragment0, slot 1, node 1: it waits for its own slot
+        rule 10: fragment0, slot 1, node 1: it waits for a node before the epoch's first"#]],
+    );
+    with(
+        "2 mutex_lock \"m\" @a.c:13\n",
+        "2 mutex_lock \"m\" @a.c:13 <- 1:1\n",
+        expect!["rule 10: fragment1: nodes wait for each other in a cycle"],
+    );
+    with(
+        "5 mutex_lock \"m\" @a.c:35 optional",
+        "5 mutex_lock \"m\" @a.c:35",
+        expect!["rule 11: fragment3, slot 0, node 5: it is in an arm, but not optional"],
+    );
+    with(
+        "7 arms_end @a.c:34",
+        "7 arms_end @a.c:34 optional",
+        expect!["rule 11: fragment3, slot 0, node 7: it is optional, but in no arm"],
+    );
+    with(
+        "4 arm = 1",
+        "4 arm = 0",
+        expect!["rule 11: fragment3, slot 0, node 4: an arm has the outcome of another"],
+    );
+    with(
+        "      7 arms_end @a.c:34\n      8",
+        "      7",
+        expect![[r#"
+        rule 11: fragment3, slot 0, node 7: it is in an arm, but not optional
+        rule 11: fragment3, slot 0, node 7: the lane ends before the arms do
+        rule 10: fragment3, slot 1, node 1: it waits for a node that the fragment does not have"#]],
+    );
+    with(
+        "8 thread_exit @a.c:30",
+        "8 mutex_unlock \"m\" @a.c:31",
+        expect!["rule 12: fragment3, slot 0, node 8: its operation does not fit its site"],
+    );
+    with(
+        "8 thread_exit @a.c:30",
+        "8 thread_exit @a.c:30 serial",
+        expect!["rule 12: fragment3, slot 0, node 8: only a barrier has a serial thread"],
+    );
+    let mut archive = parse(HANDOVER).unwrap();
+    archive.nodes[0].flags ^= Node::PUBLISHES;
+    archive.nodes[2].flags ^= Node::PUBLISHES;
+    expect![[r#"
+        rule 13: node 0 of the table is waited for and does not publish
+        rule 13: node 2 of the table publishes and nobody waits for it"#]]
+    .assert_eq(&problems(&archive));
+}
+
+#[test]
+fn order() {
+    with(
+        "1 mutex_lock \"m\" @a.c:31 <- 0:3",
+        "1 mutex_lock \"m\" @a.c:31",
+        expect![[
+            r#"rule 14: epoch0, schedule 0: mutex_unlock "m" of slot 0 at a.c:14 and mutex_lock "m" of slot 1 at a.c:31 are not ordered"#
+        ]],
+    );
+    // The join orders the lock already; without it the lock has to wait itself, and not only for the first arm.
+    with("@a.c:13 <- 0:6", "@a.c:13", expect![""]);
+    with("@a.c:16 <- 0:8", "@a.c:16", expect![""]);
+    let text = HANDOVER
+        .replace("@a.c:16 <- 0:8", "@a.c:16")
+        .replace("<- 0:6", "<- 0:3");
+    expect![[r#"rule 14: epoch1, schedule 0: mutex_unlock "m" of slot 0 at a.c:36 and mutex_lock "m" of slot 1 at a.c:13 are not ordered"#]].assert_eq(&problems(&parse(&text).unwrap()));
+}
