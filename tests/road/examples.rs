@@ -186,3 +186,21 @@ fn archives_do_not_depend_on_the_run() {
     }
     assert!(archives[0].to_bytes() == archives[1].to_bytes());
 }
+
+/// More threads than the bound: the archive says what it does not cover, and where; a run that gets there is stopped.
+#[test]
+fn an_incomplete_archive_says_what_is_missing() {
+    let shop = Workshop::with(&["locked_sum.c"]);
+    shop.heddle(["build", "locked_sum.c", "-o", "prog", "--threads", "3"])
+        .exits(1)
+        .complains(&[
+            "prog.heddle is incomplete",
+            "locked_sum.c:",
+            "more than 3 threads live at once; --threads raises the bound",
+        ]);
+    shop.heddle(["inspect", "--verify", "prog.heddle"]).exits(0);
+    let run = finish_within(&mut shop.command(shop.path("prog")), HANGS).expect("is stopped");
+    assert_eq!(run.status.code(), None, "ends by SIGABRT");
+    assert_eq!(run.stdout, "");
+    run.complains(&["more than 3 threads live at once"]);
+}
