@@ -131,8 +131,8 @@ fn node_problem(archive: &Archive, node: &Node) -> Option<&'static str> {
     let fits = match (node.op, archive.sites[node.site.index()].kind) {
         (NodeOp::Marker | NodeOp::Branch | NodeOp::Arm | NodeOp::ArmsEnd, _)
         | (NodeOp::Outcome, _)
-        | (NodeOp::ThreadStart, SiteKind::Entry)
-        | (NodeOp::ThreadExit, SiteKind::Entry) => true,
+        // The first instruction of the thread's function, whatever else it is.
+        | (NodeOp::ThreadStart | NodeOp::ThreadExit, _) => true,
         (op, SiteKind::Sync { primitive }) => {
             let row = &PRIMITIVES[usize::from(primitive)];
             row.policy == Policy::Enforced && (row.op == op || follows(row.op) == Some(op))
