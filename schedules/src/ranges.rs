@@ -34,7 +34,7 @@ pub enum Broken {
     #[error("{table} {row} does not begin where its predecessor ends")]
     NotContiguous { table: &'static str, row: usize },
     /// A run is too long, or something is left after the last one.
-    #[error("{table} do not add up to the number of {parts}")]
+    #[error("{table}s do not add up to the number of {parts}")]
     DoesNotAddUp {
         table: &'static str,
         parts: &'static str,
