@@ -3,7 +3,7 @@
 //! **Guarantees.** Everything that the linker put into the binary is in the bitcode or named in the report; nothing is dropped
 //! silently. How the program was built goes into the bitcode, so that `heddle build` needs nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -35,6 +35,8 @@ pub(crate) struct Program {
     pub(crate) opaque: Vec<String>,
     /// Shared libraries.
     pub(crate) libraries: Vec<String>,
+    /// Those of them that were made with `heddle cc` and could have been part of the program.
+    pub(crate) left_out: Vec<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
@@ -54,6 +56,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     for name in &program.libraries {
         println!("shared library: {name}");
     }
+    for name in &program.left_out {
+        println!(
+            "left out: {name} has bitcode; link it statically (for example --disable-shared) to have it in the program"
+        );
+    }
     if arguments.functions {
         for name in &functions.external {
             println!("external: {name}");
@@ -64,8 +71,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
 
 /// Gathers the bitcode of everything that was linked into a binary.
 pub(crate) fn gather(binary: &Path) -> Result<Program> {
+    let binary = behind_libtool(binary);
     let shown = binary.display();
-    let bytes = std::fs::read(binary).with_context(|| shown.to_string())?;
+    let bytes = std::fs::read(&binary).with_context(|| shown.to_string())?;
     let Some(file) = File::parse(&bytes) else {
         bail!("{shown}: not a 64-bit little-endian ELF file");
     };
@@ -73,13 +81,8 @@ pub(crate) fn gather(binary: &Path) -> Result<Program> {
         bail!("{shown}: no bitcode in it; build it with `heddle cc` as the compiler");
     };
     let units = Unit::decode(section).with_context(|| shown.to_string())?;
-    let links = file
-        .section(LINK_SECTION)
-        .map_or(Ok(Vec::new()), Link::decode);
-    let link = links
-        .with_context(|| shown.to_string())?
-        .pop()
-        .unwrap_or_default();
+    let links = Link::decode(&file.sections(LINK_SECTION)).with_context(|| shown.to_string())?;
+    let link = Link::merge(links);
 
     let origin = origin(&units, &link);
     let sources = units.iter().map(|unit| unit.source.clone()).collect();
@@ -87,13 +90,75 @@ pub(crate) fn gather(binary: &Path) -> Result<Program> {
         .into_iter()
         .map(|unit| Bitcode(unit.bitcode))
         .collect();
-    let whole = Bitcode::link(&modules).with_context(|| shown.to_string())?;
+    let mut whole = Bitcode::link(&modules).with_context(|| shown.to_string())?;
+    if let Some(keep) = symbols_seen_elsewhere(&file, &link) {
+        whole = whole.internalize(&keep)?;
+    }
     Ok(Program {
         bitcode: whole.with_origin(&origin)?,
         sources,
+        left_out: libraries_with_bitcode(&link),
         opaque: link.opaque,
         libraries: file.needed_libraries(),
     })
+}
+
+/// Shared libraries of a link that carry bitcode of their own, as far as they are still where the command found them.
+fn libraries_with_bitcode(link: &Link) -> Vec<String> {
+    let place = |name: &str| Path::new(&link.directory).join(name);
+    let folders: Vec<&str> = link
+        .arguments
+        .iter()
+        .filter_map(|word| word.strip_prefix("-L"))
+        .collect();
+    let mut found = Vec::new();
+    for word in &link.arguments {
+        let candidates = match word.strip_prefix("-l") {
+            Some(name) => folders
+                .iter()
+                .map(|folder| place(folder).join(format!("lib{name}.so")))
+                .collect(),
+            None => vec![place(word)],
+        };
+        let has_bitcode = |path: &PathBuf| {
+            let bytes = std::fs::read(path).unwrap_or_default();
+            File::parse(&bytes).is_some_and(|file| file.section(UNIT_SECTION).is_some())
+        };
+        found.extend(candidates.into_iter().find(has_bitcode));
+    }
+    found
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect()
+}
+
+/// Libtool leaves a script where the program is expected, and the program in `.libs`.
+pub(crate) fn behind_libtool(path: &Path) -> PathBuf {
+    let start = std::fs::read(path).unwrap_or_default();
+    let is_script =
+        start.starts_with(b"#!") && start.windows(7).take(2000).any(|w| w == b"libtool");
+    let program = path
+        .parent()
+        .unwrap_or(Path::new(""))
+        .join(".libs")
+        .join(path.file_name().unwrap_or_default());
+    match is_script && program.is_file() {
+        true => program,
+        false => path.to_owned(),
+    }
+}
+
+/// Symbols of an executable that code outside its bitcode can name: what the linker exported because a library or the
+/// command asked for it, and what its native objects mention. `None` if that is unknown, or the file is no executable.
+fn symbols_seen_elsewhere(file: &File<'_>, link: &Link) -> Option<BTreeSet<String>> {
+    if !file.is_executable() || link.opaque.len() > link.natives.len() {
+        return None; // a library, or members of an archive that may mention anything
+    }
+    let mut keep = file.exported_symbols();
+    for native in &link.natives {
+        keep.extend(File::parse(&native.object)?.global_symbols());
+    }
+    Some(keep)
 }
 
 fn origin(units: &[Unit], link: &Link) -> Origin {
@@ -134,7 +199,7 @@ fn usual_level(units: &[Unit]) -> String {
 }
 
 /// Writes a file under a temporary name and renames it: it appears whole or not at all.
-fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
+pub(crate) fn write_whole(path: &Path, contents: &[u8]) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.{}", std::process::id()));
     let written =

@@ -5,15 +5,35 @@
 //!
 //! Deliberately absent: analysis of any kind. What is found, checked or enforced is decided in the libraries.
 
+/// What the commands that enumerate understand, besides the compiler's flags.
+macro_rules! enumeration_options {
+    () => {
+        "\
+Options of the enumeration:
+      --threads N        no more than N threads live at once [default: 16]
+      --assume TEXT      an assumption on the program's inputs; may be given several times
+      --time-limit SECS  stop exploring then, and say what is missing
+
+An incomplete archive is written, its gaps are listed, and the exit status is 1."
+    };
+}
+
+mod build;
 mod cc;
 mod check;
 mod conform;
 mod diff;
 mod doctor;
+mod enumerate;
 mod extract;
+mod findings;
+mod input;
 mod inspect;
 mod installation;
 mod output;
+mod prepare;
+mod progress;
+mod run;
 
 use std::process::ExitCode;
 
@@ -39,6 +59,14 @@ Compiler:
 
 #[derive(Subcommand)]
 enum Command {
+    /// Makes an executable that follows its schedules, and the archive with them
+    Build(build::Arguments),
+    /// Finds the schedules of a program and writes its archive
+    Enumerate(enumerate::Arguments),
+    /// Runs an enforced program and says how it went
+    Run(run::Arguments),
+    /// Writes the canonical bitcode that everything else works on
+    Prepare(prepare::Arguments),
     /// Gathers the whole program as bitcode from a binary made with `heddle cc`
     Extract(extract::Arguments),
     /// Reports the deadlocks in an archive's schedules
@@ -77,6 +105,10 @@ fn main() -> ExitCode {
         return status;
     }
     let result = match Arguments::parse().command {
+        Command::Run(arguments) => return finish(run::run(&arguments)),
+        Command::Build(arguments) => build::run(&arguments),
+        Command::Enumerate(arguments) => enumerate::run(&arguments),
+        Command::Prepare(arguments) => prepare::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
@@ -84,6 +116,10 @@ fn main() -> ExitCode {
         Command::Conform(arguments) => conform::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
+    finish(result)
+}
+
+fn finish<T: Into<ExitCode>>(result: anyhow::Result<T>) -> ExitCode {
     match result {
         Ok(verdict) => verdict.into(),
         Err(error) => {

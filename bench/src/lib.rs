@@ -5,3 +5,4 @@
 pub mod corpus;
 pub mod manifest;
 pub mod process;
+pub mod soundness;

@@ -48,6 +48,9 @@ pub enum Error {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// Input: the output's name belongs to a directory or device.
+    #[error("{}: is not a regular file, so it cannot be replaced", path.display())]
+    NotAFile { path: PathBuf },
     /// Input: the compiler has already said why on standard error.
     #[error("{}: compilation failed", source_file.display())]
     Compile { source_file: PathBuf },
@@ -106,6 +109,7 @@ impl Error {
     pub fn class(&self) -> Class {
         match self {
             Error::File { .. }
+            | Error::NotAFile { .. }
             | Error::Compile { .. }
             | Error::NotBitcode { .. }
             | Error::Join { .. }

@@ -1,7 +1,7 @@
 //! What a module defines and what it expects from elsewhere.
 
 use crate::Bitcode;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ir::Context;
 
 /// Functions of a module by where their code is.
@@ -27,4 +27,12 @@ pub fn externals(bitcode: &Bitcode) -> Result<Externals> {
     }
     result.external.sort();
     Ok(result)
+}
+
+/// Fails unless the module is a program: something with a `main` to run.
+pub fn require_main(bitcode: &Bitcode) -> Result<()> {
+    let context = Context::new();
+    let module = context.parse(bitcode)?;
+    let main = module.function("main").filter(|f| !f.is_declaration());
+    main.map(|_| ()).ok_or(Error::NoMain)
 }

@@ -23,11 +23,11 @@ mod tools;
 
 pub use compile::compile;
 pub use error::{Class, Error, Place, Result};
-pub use externals::{Externals, externals};
+pub use externals::{Externals, externals, require_main};
 pub use instrument::{InstrumentOptions, instrument};
-pub use link::{LinkOptions, find_runtime, optimize_and_link};
+pub use link::{LinkOptions, Staged, find_runtime, optimize_and_link};
 pub use origin::{Native, Origin};
-pub use prepare::{PREPARED_VERSION, SiteRow, prepare, site_table};
+pub use prepare::{PREPARED_VERSION, SiteRow, prepare, site_table, unsupported};
 
 /// A bitcode file in memory.
 #[derive(Clone, PartialEq, Eq)]
@@ -58,6 +58,20 @@ impl Bitcode {
             whole.absorb(context.parse(module)?)?;
         }
         Ok(whole.to_bitcode())
+    }
+
+    /// A program whose symbols, but for `main` and those in `keep`, are its own: what nothing uses is gone.
+    pub fn internalize(&self, keep: &std::collections::BTreeSet<String>) -> Result<Bitcode> {
+        let context = ir::Context::new();
+        let module = context.parse(self)?;
+        let mut kept = String::from("preserve-gv=main");
+        // The names of the pipeline's own syntax cannot be said in it; C and C++ symbols have none of its characters.
+        for name in keep.iter().filter(|name| !name.contains([';', '>'])) {
+            kept.push_str(";preserve-gv=");
+            kept.push_str(name);
+        }
+        module.run_passes(&format!("internalize<{kept}>,globaldce"));
+        Ok(module.to_bitcode())
     }
 
     /// The module as LLVM's assembly text, for people and tests.

@@ -1,6 +1,7 @@
 //! Instrumented bitcode to an executable: the full optimization pipeline, and the linker with the runtime.
 //!
-//! The executable is written under a temporary name in its own directory and renamed: it appears whole or not at all.
+//! The executable is written under a temporary name in its own directory. [`Staged::publish`] renames it: it appears whole or not
+//! at all, and when its caller has everything else ready.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,18 +29,41 @@ const SYSTEM_LIBRARIES: &[&str] = &["-lpthread", "-ldl", "-lm", "-lrt", "-lutil"
 /// Without a level of the project or the user.
 const DEFAULT_LEVEL: &str = "-O2";
 
-/// Optimizes, links with the runtime, and puts the executable at `output`.
+/// A finished executable under its temporary name; removed again unless it is published.
+#[must_use]
+#[derive(Debug)]
+pub struct Staged {
+    executable: Temporary,
+    place: PathBuf,
+}
+
+impl Staged {
+    /// Moves the executable to its place.
+    pub fn publish(self) -> Result<()> {
+        std::fs::rename(&self.executable.0, &self.place).map_err(|source| Error::File {
+            path: self.place.clone(),
+            source,
+        })
+    }
+}
+
+/// Optimizes, links with the runtime, and stages the executable for `output`.
 pub fn optimize_and_link(
     instrumented: &Bitcode,
     output: &Path,
     options: &LinkOptions,
-) -> Result<()> {
+) -> Result<Staged> {
     let runtime = match &options.runtime {
         Some(path) => path.clone(),
         None => find_runtime()?,
     };
     let runtime = absolute(&runtime)?;
     let place = absolute(output)?;
+    if std::fs::metadata(&place).is_ok_and(|found| !found.is_file()) {
+        return Err(Error::NotAFile {
+            path: output.to_owned(),
+        });
+    }
     let origin = options.origin.clone().unwrap_or_default();
     let mut natives = Vec::new();
     for (index, native) in origin.natives.iter().enumerate() {
@@ -82,10 +106,7 @@ pub fn optimize_and_link(
             output: output.to_owned(),
         });
     }
-    std::fs::rename(&executable.0, &place).map_err(|source| Error::File {
-        path: output.to_owned(),
-        source,
-    })
+    Ok(Staged { executable, place })
 }
 
 /// The user's level, else the project's, else ours. Levels among the other flags come later and agree or win.
@@ -125,6 +146,7 @@ pub fn find_runtime() -> Result<PathBuf> {
 }
 
 /// A file that is removed when it goes out of scope, unless it was renamed away.
+#[derive(Debug)]
 struct Temporary(PathBuf);
 
 impl Temporary {

@@ -1,16 +1,19 @@
 //! What one thread knows: where it is in its schedule. Touched by its thread only, and by its creator before it exists.
 //!
-//! The first fields are all that a satisfied gate reads. `cursor == stop` sends a thread to the slow path: at the end of its
-//! lane, while an entry into an epoch is pending, and always when something watches (trace, jitter, stats).
+//! The first fields are all that a satisfied gate reads. A cursor that is not below `stop` sends a thread to the slow path: at
+//! the end of its lane, while an entry into an epoch is pending, when order was given up, and always when something watches
+//! (trace, jitter, stats).
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use schedules::archive::{ArchivedEdge, ArchivedNode, FragmentId, StepId};
 use schedules::primitives::NodeOp;
 
-use crate::sys::native::Entry;
-use crate::world::{Line, World};
+use crate::sys::barrier;
+use crate::sys::native::{C11Entry, Entry};
+use crate::world::{self, Line, World};
 
 /// Another thread, as an edge names it: by slot.
 #[derive(Clone, Copy)]
@@ -25,8 +28,8 @@ pub(crate) struct Peer {
 pub(crate) struct Block {
     /// The next node.
     pub(crate) cursor: *const ArchivedNode,
-    /// The fast path ends here.
-    pub(crate) stop: *const ArchivedNode,
+    /// The fast path ends here. Null once order was given up: the one field that another thread may write.
+    pub(crate) stop: AtomicPtr<ArchivedNode>,
     /// The next node's edges.
     pub(crate) edge: *const ArchivedEdge,
     /// By slot; then the seats that no slot uses.
@@ -43,6 +46,8 @@ pub(crate) struct Block {
     pub(crate) seat: u16,
     /// Something watches: every node takes the slow path.
     pub(crate) watched: bool,
+    /// Some object of the archive keeps native operations.
+    pub(crate) some_native: bool,
     /// The order against the epoch before is not yet established.
     pub(crate) entering: bool,
     pub(crate) phase: Phase,
@@ -63,11 +68,18 @@ pub(crate) struct Block {
     pub(crate) shadows: *const u64,
     /// A number for life; main is 0.
     pub(crate) number: u32,
-    pub(crate) entry: Option<Entry>,
+    pub(crate) entry: Option<Start>,
     pub(crate) argument: *mut c_void,
     pub(crate) noise: u64,
     pub(crate) history: History,
     pub(crate) counts: Counts,
+}
+
+/// Where a created thread begins.
+#[derive(Clone, Copy)]
+pub(crate) enum Start {
+    Posix(Entry),
+    C11(C11Entry),
 }
 
 /// Is somebody sitting here?
@@ -127,7 +139,7 @@ impl Block {
         use std::ptr::{null, null_mut};
         Self {
             cursor: null(),
-            stop: null(),
+            stop: AtomicPtr::new(null_mut()),
             edge: null(),
             peers: null_mut(),
             position: 0,
@@ -137,6 +149,7 @@ impl Block {
             slot: 0,
             seat: 0,
             watched: false,
+            some_native: false,
             entering: false,
             phase,
             world: null(),
@@ -176,6 +189,7 @@ impl Block {
         self.seats = peers.len();
         self.peers = peers.as_mut_ptr();
         self.spare = spare.as_mut_ptr();
+        self.some_native = world.facts.any_native;
         let options = &world.options;
         self.watched = options.trace.is_some() || options.jitter.is_some() || options.stats;
     }
@@ -217,11 +231,25 @@ impl Block {
 
     /// Decides whether the fast path may be taken.
     pub(crate) fn aim(&mut self) {
-        self.stop = if self.watched || self.entering {
+        let stop = if self.watched || self.entering {
             self.cursor
         } else {
             self.end
         };
+        // Relaxed: read by this thread. Pairs with `heavy` in `World::free_everybody`: either we see that order was given up,
+        // or its null comes after this store.
+        self.stop.store(stop.cast_mut(), Ordering::Relaxed);
+        barrier::light();
+        if world::freed() {
+            self.stop.store(std::ptr::null_mut(), Ordering::Relaxed);
+        }
+    }
+
+    /// May the node at the cursor be passed without looking any further?
+    #[inline(always)]
+    pub(crate) fn may_hurry(&self) -> bool {
+        // Relaxed: only ever written by ourselves, apart from the null that ends all order.
+        self.cursor < self.stop.load(Ordering::Relaxed).cast_const()
     }
 
     /// Puts the lengths of the current fragment's lanes behind everybody.
@@ -275,6 +303,11 @@ impl Block {
         child.phase = Phase::Running;
         child.history = History::new();
         child.open_lane();
+    }
+
+    /// How many nodes the lane of `slot` has in the current fragment.
+    pub(crate) fn lane_length(&self, slot: u16) -> u64 {
+        self.world().archive.lane(self.fragment(), slot).nodes.len() as u64
     }
 
     /// The next node, if the lane has one.

@@ -12,6 +12,8 @@ mod early;
 mod entry;
 mod facts;
 mod gate;
+#[cfg(all(test, loom))]
+mod model;
 mod node;
 mod options;
 mod report;

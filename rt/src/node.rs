@@ -47,9 +47,8 @@ pub(crate) fn enter(op: NodeOp, site: u32) -> *mut Block {
     let block = block::current();
     // SAFETY: `current` is never null; between `cursor` and `stop` lie nodes of the archive.
     unsafe {
-        let cursor = (*block).cursor;
-        if cursor != (*block).stop {
-            let node = *cursor;
+        if (*block).may_hurry() {
+            let node = *(*block).cursor;
             if node.op() == op && node.site().0 == site && is_ready(block, node) {
                 return block;
             }
@@ -78,6 +77,14 @@ unsafe fn is_ready(block: *const Block, node: ArchivedNode) -> bool {
         }
     }
     true
+}
+
+/// Are all edges of the node at the cursor satisfied? For threads that order does not hold any more.
+#[cold]
+pub(crate) fn edges_are_satisfied(own: &Block) -> bool {
+    // SAFETY: `node` is the one at the cursor.
+    own.node()
+        .is_some_and(|node| unsafe { is_ready(own, node) })
 }
 
 /// Whose progress an edge waits for, and how far.

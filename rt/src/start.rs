@@ -5,7 +5,7 @@
 
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 
 use schedules::{ArchivedArchive, OpenArchive};
 
@@ -145,7 +145,9 @@ fn open(program: &Program, options: &Options) -> &'static ArchivedArchive {
         ),
         _ => open_file(&beside_executable(program), program),
     };
-    Box::leak(Box::new(opened)).archive()
+    // A static, not a leaked box: leak checkers of the program would report that.
+    static OPENED: OnceLock<OpenArchive> = OnceLock::new();
+    OPENED.get_or_init(|| opened).archive()
 }
 
 fn open_embedded(bytes: &'static [u8], program: &Program) -> OpenArchive {

@@ -98,6 +98,8 @@ fn decide(own: &mut Block, found: Found, site: u32, arms: &'static [ArchivedLate
 fn follow(own: &mut Block, site: u32, arms: &'static [ArchivedLateArm]) -> bool {
     let world = own.world();
     let number = own.decided + 1;
+    // Release: whoever sees it knows that we have no node left before that decision. Read by `timed::choose`.
+    own.line().awaits.store(number, Ordering::Release);
     if !trace::timed(own, || world.wait(&world.decisions, number)) {
         return false;
     }
@@ -117,7 +119,7 @@ fn follow(own: &mut Block, site: u32, arms: &'static [ArchivedLateArm]) -> bool 
     )
 }
 
-fn ring(world: &World, number: u64) -> &std::sync::atomic::AtomicU64 {
+fn ring(world: &World, number: u64) -> &crate::sys::atomic::AtomicU64 {
     &world.late[(number % world.late.len() as u64) as usize]
 }
 

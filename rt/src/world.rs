@@ -4,7 +4,7 @@
 //!
 //! Deliberately absent: anything that grows. All memory is obtained at start-up.
 
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32 as Flag, Ordering};
 
 use crossbeam_utils::CachePadded;
 use schedules::archive::{ArchivedArchive, ArchivedNext};
@@ -13,6 +13,8 @@ use crate::block::{Block, Peer};
 use crate::facts::Facts;
 use crate::gate::{Counter, Patience};
 use crate::options::Options;
+use crate::sys::atomic::{AtomicU32, AtomicU64};
+use crate::sys::{barrier, process};
 
 /// What everybody may know about the thread that sits here. Written by that thread alone.
 pub(crate) struct Line {
@@ -20,10 +22,15 @@ pub(crate) struct Line {
     pub(crate) progress: Counter,
     /// Which epoch it is in, counted from 1 at the beginning of `main`.
     pub(crate) instance: Counter,
+    /// The number of the late decision of another thread that it waits for, or waited for last.
+    pub(crate) awaits: AtomicU64,
 }
 
 /// How many epochs the fastest thread may be ahead of the slowest, plus one.
 pub(crate) const WINDOW: u64 = 4;
+
+/// Nanoseconds between "nobody begins an operation on plain data" and "native operations begin".
+const GRACE: u32 = 5_000_000;
 
 /// What ties the program to us; see `ARCHITECTURE.md`, "Program and runtime".
 #[derive(Clone, Copy)]
@@ -57,6 +64,8 @@ pub(crate) struct World {
     pub(crate) stuck: AtomicU32,
     /// Threads of the program alive now.
     pub(crate) alive: AtomicU32,
+    /// What a free spin lock holds.
+    pub(crate) free_spin_lock: i32,
     /// Processors we may use.
     pub(crate) processors: u32,
     /// Threads created so far, main included: the next one's number.
@@ -74,14 +83,34 @@ unsafe impl Sync for World {}
 
 static WORLD: AtomicPtr<World> = AtomicPtr::new(std::ptr::null_mut());
 
-/// 0 while threads follow the archive, 1 once they are free.
-static FREED: AtomicU32 = AtomicU32::new(0);
+/// [`ORDERED`], [`STOPPING`] or [`FREE`], in this order and never back.
+static FREED: Flag = Flag::new(ORDERED);
+
+/// Threads follow the archive.
+const ORDERED: u32 = 0;
+/// Nobody begins another operation; native ones have not begun either.
+const STOPPING: u32 = 1;
+/// Everybody goes on by itself.
+const FREE: u32 = 2;
 
 /// True once order has been given up (policy `free`).
 #[inline]
 pub(crate) fn freed() -> bool {
     // Acquire: pairs with the AcqRel in `free_everybody`.
-    FREED.load(Ordering::Acquire) != 0
+    match FREED.load(Ordering::Acquire) {
+        ORDERED => false,
+        FREE => true,
+        _ => wait_for_freedom(),
+    }
+}
+
+#[cold]
+fn wait_for_freedom() -> bool {
+    // Acquire: as in `freed`.
+    while FREED.load(Ordering::Acquire) != FREE {
+        process::yield_now();
+    }
+    true
 }
 
 /// The runtime, if it was started.
@@ -112,6 +141,7 @@ impl World {
             settled: archive.steps.iter().map(|_| AtomicU64::new(0)).collect(),
             stuck: AtomicU32::new(0),
             alive: AtomicU32::new(1),
+            free_spin_lock: crate::sys::native::free_spin_lock(),
             processors: crate::sys::process::processors(),
             numbers: AtomicU32::new(1),
             stage: AtomicU32::new(BEFORE_MAIN),
@@ -119,8 +149,16 @@ impl World {
         }
     }
 
-    /// Makes this the process's runtime and sets up a block per seat.
+    /// Makes this the process's runtime.
     pub(crate) fn install(self) -> &'static World {
+        let world = self.set_up();
+        // Release: pairs with the Acquire in `get`.
+        WORLD.store(std::ptr::from_ref(world).cast_mut(), Ordering::Release);
+        world
+    }
+
+    /// Sets up a block per seat.
+    pub(crate) fn set_up(self) -> &'static World {
         let world: &'static World = Box::leak(Box::new(self));
         for seat in 0..world.lines.len() {
             let peers = || -> &'static mut [Peer] {
@@ -134,8 +172,6 @@ impl World {
             let block = unsafe { &mut *world.block(seat) };
             block.attach(world, seat, peers(), peers());
         }
-        // Release: pairs with the Acquire in `get`.
-        WORLD.store(std::ptr::from_ref(world).cast_mut(), Ordering::Release);
         world
     }
 
@@ -158,9 +194,24 @@ impl World {
     /// Gives up order: every thread goes on by itself. True for the first caller.
     pub(crate) fn free_everybody(&self) -> bool {
         // AcqRel: pairs with the Acquire in `freed`.
-        if FREED.swap(1, Ordering::AcqRel) != 0 {
+        let claimed =
+            FREED.compare_exchange(ORDERED, STOPPING, Ordering::AcqRel, Ordering::Relaxed);
+        if claimed.is_err() {
             return false;
         }
+        // Everybody leaves the fast path: see `Block::aim`.
+        barrier::heavy();
+        for seat in 0..self.lines.len() {
+            // SAFETY: `stop` is atomic, and blocks live for ever.
+            let stop = unsafe { &(*self.block(seat)).stop };
+            stop.store(std::ptr::null_mut(), Ordering::Relaxed);
+        }
+        barrier::heavy();
+        // Whoever was in the middle of an operation on plain data gets time to finish it. After a divergence nothing better
+        // is possible without a cost for all who never diverge.
+        process::nap(GRACE);
+        // Release: pairs with the Acquire in `freed`.
+        FREED.store(FREE, Ordering::Release);
         for line in &self.lines {
             line.progress.wake();
             line.instance.wake();
@@ -211,6 +262,7 @@ impl Line {
         Self {
             progress: Counter::new(),
             instance: Counter::new(),
+            awaits: AtomicU64::new(0),
         }
     }
 }
@@ -226,6 +278,11 @@ impl Waiter {
         // Relaxed: an estimate.
         let crowded = world.alive.load(Ordering::Relaxed) > world.processors;
         match (world.processors, crowded) {
+            // The model checker has no time to lose: waiters sleep at once.
+            _ if cfg!(loom) => Self {
+                spins: 0,
+                yields: 0,
+            },
             (1, _) => Self {
                 spins: 0,
                 yields: 2,

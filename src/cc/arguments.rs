@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// What the command makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     /// Nothing that could carry bitcode, or something that must not be touched.
     AsItIs,
     /// Objects (`-c`).
@@ -18,7 +18,7 @@ pub(super) enum Mode {
 
 /// One word of the command line, or an option with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(crate) enum Word {
     Option(Vec<OsString>),
     Source(PathBuf),
     /// A file for the linker, or a source in a language without bitcode.
@@ -27,16 +27,18 @@ pub(super) enum Word {
 
 /// A command line, taken apart.
 #[derive(Debug)]
-pub(super) struct Invocation {
-    pub(super) mode: Mode,
-    pub(super) words: Vec<Word>,
-    pub(super) output: Option<PathBuf>,
+pub(crate) struct Invocation {
+    pub(crate) mode: Mode,
+    pub(crate) words: Vec<Word>,
+    pub(crate) output: Option<PathBuf>,
     /// The user asked for debug information.
-    pub(super) debug: bool,
+    pub(crate) debug: bool,
+    /// The user said something about it that debug information for the bitcode would contradict.
+    pub(crate) says_debug: bool,
     /// The last `-O`, without the letter; `0` if there is none.
-    pub(super) level: String,
+    pub(crate) level: String,
     /// `-x` in force for each source, if any, by position among sources.
-    pub(super) languages: Vec<Option<OsString>>,
+    pub(crate) languages: Vec<Option<OsString>>,
 }
 
 /// Options whose value is the next word.
@@ -134,6 +136,11 @@ const AS_IT_IS: &[&str] = &[
     "-help",
     "--preprocess",
     "--assemble",
+    // Objects that are not 64-bit ELF.
+    "-m32",
+    "-mx32",
+    "-m16",
+    "-arch",
 ];
 
 const AS_IT_IS_PREFIXES: &[&str] = &[
@@ -147,7 +154,7 @@ const AS_IT_IS_PREFIXES: &[&str] = &[
 
 impl Invocation {
     /// `None` if a response file cannot be read: clang will say so.
-    pub(super) fn parse(arguments: &[OsString]) -> Option<Self> {
+    pub(crate) fn parse(arguments: &[OsString]) -> Option<Self> {
         let arguments = expand_response_files(arguments, 0)?;
         let mut parser = Parser::default();
         let mut words = arguments.into_iter();
@@ -157,7 +164,7 @@ impl Invocation {
         Some(parser.finish())
     }
 
-    pub(super) fn sources(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &PathBuf> {
         self.words.iter().filter_map(|word| match word {
             Word::Source(path) => Some(path),
             Word::Option(_) | Word::Other(_) => None,
@@ -165,14 +172,14 @@ impl Invocation {
     }
 
     /// All options, in order, without inputs.
-    pub(super) fn options(&self) -> impl Iterator<Item = &[OsString]> {
+    pub(crate) fn options(&self) -> impl Iterator<Item = &[OsString]> {
         self.words.iter().filter_map(|word| match word {
             Word::Option(parts) => Some(parts.as_slice()),
             Word::Source(_) | Word::Other(_) => None,
         })
     }
 
-    pub(super) fn has_option(&self, names: &[&str]) -> bool {
+    pub(crate) fn has_option(&self, names: &[&str]) -> bool {
         self.options()
             .any(|parts| parts[0].to_str().is_some_and(|name| names.contains(&name)))
     }
@@ -187,6 +194,8 @@ struct Parser {
     as_it_is: bool,
     compile: bool,
     debug: bool,
+    /// `-g0` and the like: no debug information is added for the bitcode.
+    says_debug: bool,
     level: Option<String>,
     /// Everything after `--` is an input.
     inputs_only: bool,
@@ -222,11 +231,17 @@ impl Parser {
         } else if let Some(level) = text.strip_prefix("-O") {
             self.level = Some(if level.is_empty() { "1" } else { level }.to_owned());
         } else if let Some(kind) = text.strip_prefix("-g") {
+            self.says_debug |= kind == "0" || kind == "split-dwarf";
             self.debug = asks_for_debug(kind).unwrap_or(self.debug);
         }
     }
 
     fn note_value(&mut self, text: &str, value: Option<&OsStr>) {
+        let target = match (text, value) {
+            ("-target" | "--target", Some(value)) => value.to_str(),
+            _ => text.strip_prefix("--target="),
+        };
+        self.as_it_is |= target.is_some_and(|target| !target.starts_with("x86_64"));
         match (text, value) {
             ("-o", Some(value)) => self.output = Some(PathBuf::from(value)),
             ("-x", Some(value)) => self.set_language(value),
@@ -259,7 +274,10 @@ impl Parser {
     fn finish(self) -> Invocation {
         let has_inputs = self.words.iter().any(|w| !matches!(w, Word::Option(_)));
         let has_sources = self.words.iter().any(|w| matches!(w, Word::Source(_)));
-        let mode = match (self.as_it_is || !has_inputs, self.compile) {
+        // To standard output there is no file to change.
+        let to_stdout = self.output.as_deref() == Some(Path::new("-"));
+        let as_it_is = self.as_it_is || to_stdout || !has_inputs;
+        let mode = match (as_it_is, self.compile) {
             (true, _) => Mode::AsItIs,
             (false, true) if has_sources => Mode::Compile,
             (false, true) => Mode::AsItIs,
@@ -270,6 +288,7 @@ impl Parser {
             words: self.words,
             output: self.output,
             debug: self.debug,
+            says_debug: self.says_debug,
             level: self.level.unwrap_or_else(|| "0".to_owned()),
             languages: self.languages,
         }
@@ -403,6 +422,15 @@ mod tests {
         check("-c a.h", Mode::AsItIs, &[], &["a.h"]);
         check("-MMD -MF x.c -c a.c", Mode::Compile, &["a.c"], &[]);
         check("-shared -o l.so a.o", Mode::Link, &[], &["a.o"]);
+        check("-c a.c -o -", Mode::AsItIs, &["a.c"], &[]);
+        check("-m32 -c a.c", Mode::AsItIs, &["a.c"], &[]);
+        check("-target arm-none-eabi -c a.c", Mode::AsItIs, &["a.c"], &[]);
+        check(
+            "--target=x86_64-linux-gnu -c a.c",
+            Mode::Compile,
+            &["a.c"],
+            &[],
+        );
     }
 
     #[test]

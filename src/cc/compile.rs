@@ -34,7 +34,8 @@ pub(super) fn bitcode_flags(invocation: &Invocation) -> Vec<OsString> {
     let mut flags: Vec<OsString> = ["-Xclang", "-fembed-bitcode=all"]
         .map(OsString::from)
         .to_vec();
-    if !invocation.debug {
+    // Where the user says "none", the bitcode has none either: its places are functions, not lines.
+    if !invocation.debug && !invocation.says_debug {
         flags.push("-g".into());
     }
     if invocation.level == "0" {
@@ -45,7 +46,7 @@ pub(super) fn bitcode_flags(invocation: &Invocation) -> Vec<OsString> {
 }
 
 /// Link-time optimization would leave bitcode in place of a native object.
-pub(super) fn is_lto(argument: &OsString) -> bool {
+pub(crate) fn is_lto(argument: &OsString) -> bool {
     let text = argument.to_string_lossy();
     text.starts_with("-flto")
         || matches!(

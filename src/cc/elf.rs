@@ -13,6 +13,7 @@ const HEADER_SIZE: usize = 64;
 const ENTRY_SIZE: usize = 64;
 const PROGBITS: u32 = 1;
 const SYMTAB: u32 = 2;
+const DYNSYM: u32 = 11;
 const STRTAB: u32 = 3;
 const NOBITS: u32 = 8;
 const DYNAMIC: u32 = 6;
@@ -146,10 +147,42 @@ impl<'a> File<'a> {
         header.data(self.bytes)
     }
 
+    /// Contents of all sections of a name, one after the other.
+    pub(crate) fn sections(&self, name: &str) -> Vec<u8> {
+        let headers = self.headers.iter();
+        headers
+            .filter(|header| self.name(header) == name.as_bytes())
+            .filter_map(|header| header.data(self.bytes))
+            .flatten()
+            .copied()
+            .collect()
+    }
+
     /// Names of global symbols that the file defines.
     pub(crate) fn defined_symbols(&self) -> BTreeSet<String> {
+        self.symbols(SYMTAB, true)
+    }
+
+    /// Names of all global symbols that an object mentions.
+    pub(crate) fn global_symbols(&self) -> BTreeSet<String> {
+        self.symbols(SYMTAB, false)
+    }
+
+    /// Names of symbols that shared libraries find in a linked file.
+    pub(crate) fn exported_symbols(&self) -> BTreeSet<String> {
+        self.symbols(DYNSYM, true)
+    }
+
+    /// A program to run, not a library: it says which loader runs it, or has a fixed address.
+    pub(crate) fn is_executable(&self) -> bool {
+        let names = self.headers.iter().map(|header| self.name(header));
+        let is_fixed = u16_at(self.bytes, 16) == Some(2);
+        is_fixed || names.into_iter().any(|name| name == b".interp")
+    }
+
+    fn symbols(&self, kind: u32, only_defined: bool) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
-        for table in self.headers.iter().filter(|header| header.kind == SYMTAB) {
+        for table in self.headers.iter().filter(|header| header.kind == kind) {
             let strings = self
                 .headers
                 .get(table.link as usize)
@@ -160,7 +193,7 @@ impl<'a> File<'a> {
             for symbol in data.chunks_exact(24) {
                 let binding = symbol[4] >> 4;
                 let section = u16::from_le_bytes([symbol[6], symbol[7]]);
-                if binding != 0 && section != 0 {
+                if binding != 0 && (section != 0 || !only_defined) {
                     let name = u32::from_le_bytes([symbol[0], symbol[1], symbol[2], symbol[3]]);
                     found.insert(String::from_utf8_lossy(text_at(strings, name)).into_owned());
                 }

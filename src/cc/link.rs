@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use super::arguments::{Invocation, Word};
 use super::compile::{bitcode_flags, finish_object, is_lto};
-use super::elf::{File, append_section};
+use super::elf::{File, Kind, append_section, rewrite_object};
 use super::record::{LINK_SECTION, Link, Native, UNIT_SECTION};
 use super::scratch::Scratch;
 use super::{Status, run_compiler};
@@ -136,7 +136,7 @@ fn dependency_names(invocation: &Invocation, source: &Path) -> Vec<OsString> {
 }
 
 /// An option that a compile-only command would call unused.
-fn is_linker_option(name: &str) -> bool {
+pub(crate) fn is_linker_option(name: &str) -> bool {
     const PREFIXES: &[&str] = &[
         "-l", "-L", "-Wl,", "-fuse-ld", "-B", "-rpath", "-Xlinker", "-T", "-u", "-z",
     ];
@@ -161,22 +161,68 @@ fn is_linker_option(name: &str) -> bool {
     EXACT.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// The user's words with sources replaced by their objects.
+/// The user's words with sources replaced by their objects. `-x` holds for what was no source only.
 fn linker_arguments(invocation: &Invocation, objects: &[PathBuf]) -> Vec<OsString> {
     let mut objects = objects.iter();
     let mut arguments = Vec::new();
-    for word in &invocation.words {
+    let mut language = Language::default();
+    let is_input = |word: &Word| !matches!(word, Word::Option(_));
+    let last_input = invocation.words.iter().rposition(is_input).unwrap_or(0);
+    for (index, word) in invocation.words.iter().enumerate() {
         match word {
+            Word::Option(parts) if is_language(&parts[0]) => {
+                language.wanted = language_named(parts);
+                if index > last_input {
+                    arguments.extend(parts.iter().cloned()); // clang says that it has no effect
+                }
+            }
             Word::Option(parts) if is_compile_only(&parts[0]) => {}
             Word::Option(parts) => arguments.extend(parts.iter().cloned()),
-            Word::Source(_) => arguments.extend(objects.next().map(OsString::from)),
-            Word::Other(path) => arguments.push(path.into()),
+            Word::Source(_) => {
+                language.set(None, &mut arguments);
+                arguments.extend(objects.next().map(OsString::from));
+            }
+            Word::Other(path) => {
+                language.set(language.wanted.clone(), &mut arguments);
+                arguments.push(path.into());
+            }
         }
     }
     arguments
 }
 
-fn is_compile_only(option: &OsString) -> bool {
+/// The `-x` in force in a command that is being written, and in the one it is made from.
+#[derive(Default)]
+struct Language {
+    written: Option<OsString>,
+    wanted: Option<OsString>,
+}
+
+impl Language {
+    fn set(&mut self, language: Option<OsString>, arguments: &mut Vec<OsString>) {
+        if self.written != language {
+            let name = language.clone().unwrap_or_else(|| "none".into());
+            arguments.extend(["-x".into(), name]);
+            self.written = language;
+        }
+    }
+}
+
+fn is_language(option: &OsString) -> bool {
+    option.to_string_lossy().starts_with("-x")
+}
+
+/// The value of `-x c` or `-xc`; `none` is none.
+fn language_named(parts: &[OsString]) -> Option<OsString> {
+    let joined = parts[0].to_string_lossy();
+    let name = match (parts.get(1), joined.strip_prefix("-x")) {
+        (Some(value), _) => value.clone(),
+        (None, joined) => joined.unwrap_or_default().into(),
+    };
+    (name != "none").then_some(name)
+}
+
+pub(crate) fn is_compile_only(option: &OsString) -> bool {
     let name = option.to_string_lossy();
     is_lto(option) || COMPILE_ONLY.contains(&&*name) || (name.starts_with("-x") && name != "-x")
 }
@@ -220,7 +266,16 @@ fn leave_record(compiler: &Path, invocation: &Invocation, objects: &[PathBuf]) {
     for library in option_values(invocation, "-l") {
         record.add_library(&library, &directories, &symbols);
     }
-    let _ = append_section(&output, LINK_SECTION, &record.encode());
+    let _ = leave_section(&output, &linked, &record.encode());
+}
+
+/// A linked file gets the section at its end; an object (`-r`) is written anew, so that it goes on into what it is linked into.
+fn leave_section(output: &Path, linked: &[u8], record: &[u8]) -> std::io::Result<()> {
+    let object = File::parse(linked).filter(|file| file.kind == Kind::Object);
+    match object.and_then(|file| rewrite_object(&file, |_| false, (LINK_SECTION, record))) {
+        Some(rewritten) => std::fs::write(output, rewritten),
+        None => append_section(output, LINK_SECTION, record).map(|_| ()),
+    }
 }
 
 /// Values of a one-letter option, joined (`-lm`) or separate (`-l m`).
@@ -284,20 +339,30 @@ impl Link {
         match File::parse(&bytes) {
             Some(file) if file.section(UNIT_SECTION).is_some() => {
                 // A shared library's bitcode is not in this file.
-                if file.kind == super::elf::Kind::Linked {
+                if file.kind == Kind::Linked {
                     self.arguments.push(name);
                 }
             }
-            Some(file) if file.kind == super::elf::Kind::Object => {
+            Some(file) if file.kind == Kind::Object => {
                 self.opaque.push(name.clone());
                 self.natives.push(Native {
                     name,
                     object: bytes,
                 });
             }
-            _ => self.arguments.push(name),
+            _ => {
+                if is_assembly(object) {
+                    self.opaque.push(name.clone());
+                }
+                self.arguments.push(name);
+            }
         }
     }
+}
+
+fn is_assembly(path: &Path) -> bool {
+    let extension = path.extension().and_then(OsStr::to_str);
+    extension.is_some_and(|extension| ["s", "S", "sx", "asm"].contains(&extension))
 }
 
 /// What an archive gave to a link.

@@ -14,10 +14,10 @@
 //! command runs as it is, and `heddle extract` names the object as one without bitcode.
 
 mod archive;
-mod arguments;
-mod compile;
+pub(crate) mod arguments;
+pub(crate) mod compile;
 pub(crate) mod elf;
-mod link;
+pub(crate) mod link;
 pub(crate) mod record;
 mod scratch;
 

@@ -112,12 +112,23 @@ impl Link {
         encode(LINK_MAGIC, &strings, &payload)
     }
 
-    /// All links of a section: the last one made the file.
+    /// All links of a file: the last one made it, the others its objects (`-r`).
     pub(crate) fn decode(section: &[u8]) -> Result<Vec<Link>, Damaged> {
         records(LINK_MAGIC, section)?
             .into_iter()
             .map(|(strings, payload)| Link::from_parts(strings, payload).ok_or(Damaged))
             .collect()
+    }
+
+    /// The last link with what the earlier ones have put into its objects.
+    pub(crate) fn merge(links: Vec<Link>) -> Link {
+        let mut links = links.into_iter().rev();
+        let mut last = links.next().unwrap_or_default();
+        for earlier in links {
+            last.opaque.extend(earlier.opaque);
+            last.natives.extend(earlier.natives);
+        }
+        last
     }
 
     fn from_parts(strings: Vec<String>, mut payload: &[u8]) -> Option<Link> {

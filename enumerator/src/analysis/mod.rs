@@ -1,10 +1,357 @@
 //! Static facts about a program, computed once from the model and immutable afterwards.
 //!
 //! Every answer over-approximates what executions do: "may" sets are never too small. Where an analysis knows nothing it says so
-//! (`unknown`), and callers treat that as "anything". Each module has one query type.
+//! (`unknown`), and callers treat that as "anything". [`Facts`] answers all questions; each module computes one kind of answer.
 //!
 //! Deliberately absent: anything that depends on inputs, schedules or threads alive at a given moment.
 
 pub mod cfg;
+mod components;
+mod effects;
+pub mod library;
+pub mod markers;
+pub mod points_to;
+#[cfg(test)]
+mod tests;
+pub mod trips;
 
-pub use cfg::Cfg;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use schedules::ids::Id;
+
+use crate::model::{BlockId, FuncId, InstrId, Module, Value};
+pub use cfg::{Cfg, LoopId};
+use components::components;
+use effects::blocks::{Gatherer, Skeleton};
+use effects::{Balance, BlockFacts};
+pub use effects::{Effects, Extent, ModSet, SyncEffect};
+pub use markers::{Exempt, Marker, Markers, Why};
+use points_to::Pointers;
+pub use points_to::{AbstractObject, Callees, Offset, PointsTo};
+
+/// Loops of at most this many trips count as bounded by a small constant.
+pub const SMALL_LOOP: u64 = 64;
+
+/// What is known about one function.
+struct FunctionFacts {
+    cfg: Cfg,
+    skeleton: Skeleton,
+    blocks: Vec<BlockFacts>,
+    /// Constant bounds of its loops, where there are any.
+    trips: Vec<Option<u64>>,
+    /// What the loads that lock addresses go through may read.
+    lock_loads: BTreeMap<InstrId, ModSet>,
+    regions: Vec<OnceLock<Box<Effects>>>,
+    loops: Vec<OnceLock<Box<Effects>>>,
+}
+
+/// All static facts about a program.
+pub struct Facts {
+    pointers: Pointers,
+    escaped: BTreeSet<AbstractObject>,
+    functions: Vec<FunctionFacts>,
+    effects: Vec<Effects>,
+    /// Functions that may call themselves, directly or not.
+    recursive: Vec<bool>,
+    nobody: Callees,
+    markers: OnceLock<Markers>,
+}
+
+impl Facts {
+    /// Computes everything that is not computed on demand.
+    pub fn of(module: &Module) -> Facts {
+        let pointers = Pointers::of(module);
+        let sizes = pointers.sizes();
+        let mut declared = BTreeMap::new();
+        let mut gatherer = Gatherer {
+            module,
+            pointers: &pointers,
+            sizes: &sizes,
+            declared: &mut declared,
+        };
+        let functions: Vec<FunctionFacts> = module
+            .functions
+            .ids()
+            .map(|id| function_facts(module, id, &mut gatherer))
+            .collect();
+        let mut facts = Facts {
+            escaped: pointers.escaped(),
+            pointers,
+            recursive: vec![false; functions.len()],
+            effects: vec![Effects::default(); functions.len()],
+            functions,
+            nobody: Callees::default(),
+            markers: OnceLock::new(),
+        };
+        facts.sum_functions(module, &declared);
+        facts
+    }
+
+    /// Control flow of a defined function.
+    pub fn cfg(&self, f: FuncId) -> &Cfg {
+        &self.functions[f.index()].cfg
+    }
+
+    /// Who a call may reach; library callbacks are separate.
+    pub fn callees(&self, f: FuncId, call: InstrId) -> &Callees {
+        self.pointers
+            .callees
+            .get(&(f, call))
+            .unwrap_or(&self.nobody)
+    }
+
+    /// Functions that the library function called here may call (`qsort`, `pthread_once`, `atexit`).
+    pub fn callbacks(&self, f: FuncId, call: InstrId) -> &Callees {
+        self.pointers
+            .callbacks
+            .get(&(f, call))
+            .unwrap_or(&self.nobody)
+    }
+
+    /// Functions that the call may start as threads.
+    pub fn started(&self, f: FuncId, call: InstrId) -> &Callees {
+        self.pointers
+            .started
+            .get(&(f, call))
+            .unwrap_or(&self.nobody)
+    }
+
+    /// What a value may point to.
+    pub fn points_to(&self, f: FuncId, value: &Value) -> PointsTo {
+        self.pointers.of_value(f, value)
+    }
+
+    /// True if code we do not see may read and write the object.
+    pub fn escaped(&self, object: &AbstractObject) -> bool {
+        self.escaped.contains(object)
+    }
+
+    /// Functions that code we do not see may call, ascending.
+    pub fn exposed(&self) -> impl Iterator<Item = FuncId> {
+        self.pointers.exposed.iter().copied()
+    }
+
+    /// A whole call of `f`, with everything it calls. For a declaration: what its calls in this program may do.
+    pub fn effects(&self, f: FuncId) -> &Effects {
+        &self.effects[f.index()]
+    }
+
+    /// True if the function may call itself, directly or not.
+    pub fn is_recursive(&self, f: FuncId) -> bool {
+        self.recursive[f.index()]
+    }
+
+    /// Everything strictly between `branch`'s terminator and `cfg.join(branch)`, calls included; blocks that surely die too.
+    pub fn region(&self, f: FuncId, branch: BlockId) -> &Effects {
+        let facts = &self.functions[f.index()];
+        facts.regions[branch.index()].get_or_init(|| {
+            let blocks = facts.skeleton.between(branch, facts.cfg.join(branch));
+            let entries = facts.skeleton.successors(branch);
+            Box::new(self.sum(facts, &blocks, entries))
+        })
+    }
+
+    /// One entry of a loop until it is left.
+    pub fn loop_effects(&self, f: FuncId, id: LoopId) -> &Effects {
+        let facts = &self.functions[f.index()];
+        facts.loops[id.index()].get_or_init(|| {
+            let body = &facts.cfg.loops[id];
+            Box::new(self.sum(facts, &body.blocks, &[body.header]))
+        })
+    }
+
+    /// What one block does, calls included. Its synchronization is not judged for balance: anything is `Any`.
+    pub fn block_effects(&self, f: FuncId, block: BlockId) -> Effects {
+        let facts = &self.functions[f.index()];
+        let mut effects = self.sum(facts, &[block], &[block]);
+        if effects.sync != SyncEffect::None {
+            effects.sync = SyncEffect::Any;
+        }
+        effects
+    }
+
+    /// A constant that bounds how often the loop's header runs per entry, if there is a small one.
+    pub fn trip_bound(&self, f: FuncId, id: LoopId) -> Option<u64> {
+        self.functions[f.index()].trips[id.index()]
+    }
+
+    /// Where epochs may end, ascending: at the beginning of the block. Barriers do not count as markers here.
+    pub fn markers(&self) -> &[Marker] {
+        &self.all_markers().placed
+    }
+
+    /// The markers with the loops that need none though they synchronize.
+    pub fn all_markers(&self) -> &Markers {
+        self.markers.get_or_init(|| markers::place(self, false))
+    }
+
+    /// Synchronization events of a block, in order; none for blocks that control does not reach.
+    pub(crate) fn events(&self, f: FuncId, block: BlockId) -> &[effects::events::Event] {
+        let facts = &self.functions[f.index()];
+        if facts.cfg.reachable(block) {
+            &facts.blocks[block.index()].events
+        } else {
+            &[]
+        }
+    }
+
+    pub(crate) fn successors(&self, f: FuncId, block: BlockId) -> &[BlockId] {
+        self.functions[f.index()].skeleton.successors(block)
+    }
+
+    pub(crate) fn returns(&self, f: FuncId, block: BlockId) -> bool {
+        self.functions[f.index()].skeleton.returns(block)
+    }
+
+    /// Blocks that control reaches, in reverse postorder.
+    pub(crate) fn blocks_of(&self, f: FuncId) -> impl Iterator<Item = BlockId> + '_ {
+        self.functions[f.index()].cfg.rpo.iter().copied()
+    }
+
+    /// Functions of the program that each function may call, by function; ascending.
+    pub(crate) fn call_edges(&self) -> Vec<Vec<u32>> {
+        self.functions
+            .iter()
+            .map(|facts| {
+                let all = facts.blocks.iter().flat_map(|block| &block.targets);
+                let targets: BTreeSet<u32> = all.map(|target| target.0).collect();
+                targets.into_iter().collect()
+            })
+            .collect()
+    }
+
+    /// Average number of places per non-empty points-to set of an instruction.
+    pub fn average_points_to(&self) -> f64 {
+        let sizes = self.pointers.set_sizes();
+        sizes.iter().sum::<usize>() as f64 / sizes.len().max(1) as f64
+    }
+
+    /// Number of places in the largest points-to set of an instruction.
+    pub fn largest_points_to(&self) -> usize {
+        self.pointers.set_sizes().into_iter().max().unwrap_or(0)
+    }
+
+    fn sum(&self, facts: &FunctionFacts, blocks: &[BlockId], entries: &[BlockId]) -> Effects {
+        let mut total = Effects::default();
+        let mut targets: BTreeSet<FuncId> = BTreeSet::new();
+        for &block in blocks {
+            if !facts.cfg.reachable(block) {
+                continue;
+            }
+            let own = &facts.blocks[block.index()];
+            total.add_all(&own.own);
+            targets.extend(&own.targets);
+        }
+        for target in targets {
+            total.add_all(&self.effects[target.index()]);
+        }
+        let sync = self.judge(facts, blocks, entries, &total.mods);
+        // A function that nobody can name may do anything; what the blocks do otherwise is judged by their events.
+        total.sync = if total.indirect_unknown {
+            SyncEffect::Any
+        } else {
+            sync
+        };
+        total
+    }
+
+    fn judge(
+        &self,
+        facts: &FunctionFacts,
+        blocks: &[BlockId],
+        entries: &[BlockId],
+        mods: &ModSet,
+    ) -> SyncEffect {
+        let reachable: Vec<BlockId> = blocks
+            .iter()
+            .copied()
+            .filter(|block| facts.cfg.reachable(*block))
+            .collect();
+        Balance {
+            skeleton: &facts.skeleton,
+            cfg: &facts.cfg,
+            events: &|block| &facts.blocks[block.index()].events,
+            callee: &|target| {
+                let effects = &self.effects[target.index()];
+                (effects.sync, effects.may_end)
+            },
+            unstable: &|load| {
+                facts
+                    .lock_loads
+                    .get(&load)
+                    .is_none_or(|read| read.overlaps(mods, |object| self.escaped.contains(object)))
+            },
+            bounded: &|header| {
+                facts
+                    .cfg
+                    .loops
+                    .headed_by(header)
+                    .is_some_and(|id| facts.trips[id.index()].is_some())
+            },
+        }
+        .judge(&reachable, entries)
+    }
+
+    /// Effects of whole calls, callees before callers.
+    fn sum_functions(&mut self, module: &Module, declared: &BTreeMap<FuncId, Effects>) {
+        for (id, effects) in declared {
+            self.effects[id.index()] = effects.clone();
+        }
+        let edges = self.call_edges();
+        let groups = components(edges.len(), |_| true, |node| &edges[node as usize]);
+        for group in groups {
+            let recursive = group.len() > 1 || edges[group[0] as usize].contains(&group[0]);
+            if recursive {
+                self.sum_recursive(&group);
+            } else if !module.functions[FuncId(group[0])].is_declaration() {
+                let mut effects = self.whole(FuncId(group[0]));
+                effects.forget_stack(FuncId(group[0]));
+                self.effects[group[0] as usize] = effects;
+            }
+        }
+    }
+
+    fn whole(&self, id: FuncId) -> Effects {
+        let facts = &self.functions[id.index()];
+        let mut blocks = facts.cfg.rpo.clone();
+        blocks.sort_unstable();
+        self.sum(facts, &blocks, &[BlockId(0)])
+    }
+
+    /// Functions that call each other do what any of them does. Their critical sections are not bounded.
+    fn sum_recursive(&mut self, group: &[u32]) {
+        let mut total = Effects::default();
+        for &member in group {
+            self.recursive[member as usize] = true;
+            total.add_all(&self.whole(FuncId(member)));
+        }
+        if total.sync != SyncEffect::None {
+            total.sync = SyncEffect::Any;
+        }
+        for &member in group {
+            self.effects[member as usize] = total.clone();
+        }
+    }
+}
+
+fn function_facts(module: &Module, id: FuncId, gatherer: &mut Gatherer<'_>) -> FunctionFacts {
+    let function = &module.functions[id];
+    let cfg = Cfg::of(function);
+    let blocks = gatherer.gather(id);
+    let lock_loads = gatherer.lock_loads(id, &blocks);
+    let trips = cfg
+        .loops
+        .ids()
+        .map(|id| trips::most_trips(function, &cfg, id, SMALL_LOOP))
+        .collect();
+    FunctionFacts {
+        skeleton: Skeleton::of(function),
+        regions: vec![OnceLock::new(); function.blocks.len()],
+        loops: vec![OnceLock::new(); cfg.loops.len()],
+        trips,
+        lock_loads,
+        blocks,
+        cfg,
+    }
+}

@@ -13,12 +13,13 @@ mod debug;
 mod globals;
 mod instructions;
 mod llvm;
+mod shapes;
 mod sites;
 #[cfg(test)]
 mod tests;
 mod types;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use inkwell::context::Context;
@@ -29,6 +30,7 @@ use thiserror::Error;
 use super::{Block, BlockId, FuncId, Function, GlobalId, InstrId, Module, Type};
 use debug::DebugReader;
 use llvm::{Bb, Source, Val};
+use shapes::Shapes;
 
 /// Why a file did not become a module.
 #[derive(Debug, Error)]
@@ -108,6 +110,7 @@ struct Loader<'m> {
     /// Blocks of all functions; block addresses cross functions.
     block_ids: HashMap<Bb<'m>, BlockId>,
     debug: DebugReader<'m>,
+    shapes: Shapes<'m>,
     kinds: Kinds,
 }
 
@@ -158,6 +161,7 @@ impl<'m> Loader<'m> {
             global_ids,
             block_ids,
             debug: DebugReader::new(source),
+            shapes: Shapes::default(),
             kinds: Kinds {
                 noreturn: source.attribute_kind("noreturn"),
                 returns_twice: source.attribute_kind("returns_twice"),
@@ -182,6 +186,7 @@ impl<'m> Loader<'m> {
             module.functions.push(self.function(value)?);
         }
         (module.files, module.layouts) = self.debug.finish();
+        module.shapes = self.shapes.finish();
         Ok(module)
     }
 
@@ -222,6 +227,7 @@ impl<'m> Loader<'m> {
             position,
             blocks: Table::new(),
             instrs: Table::new(),
+            shapes: BTreeMap::new(),
             name,
         };
         if !value.is_declaration() {
@@ -244,7 +250,10 @@ impl<'m> Loader<'m> {
             let block = BlockId::from_index(index);
             for &instruction in instructions {
                 let translated = self.instruction(&body, instruction, block, function)?;
-                function.instrs.push(translated);
+                let id = function.instrs.push(translated);
+                if let Some(shape) = self.shapes.of_instruction(self.source, instruction) {
+                    function.shapes.insert(id, shape);
+                }
             }
             let len = u32::try_from(instructions.len()).expect("fewer than 2^32 instructions");
             function.blocks.push(Block {

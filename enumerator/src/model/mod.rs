@@ -18,6 +18,7 @@ pub mod load;
 pub mod testing;
 pub mod verify;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schedules::define_id;
@@ -42,6 +43,10 @@ define_id!(
     /// A global variable.
     GlobalId, "g"
 );
+define_id!(
+    /// The arrays inside a type.
+    ShapeId, "shape"
+);
 
 /// A whole prepared program.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +61,8 @@ pub struct Module {
     pub globals: Table<GlobalId, Global>,
     /// File names that positions refer to.
     pub files: Vec<String>,
+    /// Arrays inside the types of stack memory, globals and address computations, by type; each list ascending.
+    pub shapes: Table<ShapeId, Vec<ArrayPart>>,
     /// Source-level types of globals and of what pointers in them point to, for names in reports.
     pub layouts: Table<LayoutId, Layout>,
     /// Functions that run before `main`, in order.
@@ -82,6 +89,14 @@ impl Module {
             _ => position.function.to_string(),
         }
     }
+}
+
+/// An array inside a type: `count` elements of `stride` bytes, the first at byte `start`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ArrayPart {
+    pub start: u64,
+    pub stride: u64,
+    pub count: u64,
 }
 
 /// Where code was written. Line 0: unknown.
@@ -119,6 +134,8 @@ pub struct Function {
     /// Empty for a declaration.
     pub blocks: Table<BlockId, Block>,
     pub instrs: Table<InstrId, Instr>,
+    /// Arrays inside the type that an `Alloca` makes or that a `Gep` assumes at its base; absent where there are none.
+    pub shapes: BTreeMap<InstrId, ShapeId>,
 }
 
 impl Function {
@@ -237,6 +254,8 @@ pub struct Global {
     pub external_linkage: bool,
     /// Initial bytes: pieces with their byte offsets and sizes, ascending, not overlapping; what is not mentioned is zero.
     pub init: Vec<InitPiece>,
+    /// Arrays inside its type, if there are any.
+    pub shape: Option<ShapeId>,
     /// Source-level type, where debug information has it.
     pub layout: Option<LayoutId>,
     pub position: Position,

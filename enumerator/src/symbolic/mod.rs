@@ -1,5 +1,17 @@
-//! Symbolic execution: expressions, the solver chain, and (above them) memory, states and the interpreter.
+//! Symbolic execution: expressions and the solver chain, memory and states above them, and the interpreter on top.
 //!
-//! `expr` and `solver` know nothing about programs or threads.
+//! `expr`, `lower` and `solver` know nothing about programs or threads. `engine` and its parts (`run`, `control`, `loops`,
+//! `calls`, `libc`, `compute`, `memory`) execute one thread of a `state` at a time and know nothing about schedules.
 
+mod calls;
+mod compute;
+mod control;
+pub mod engine;
 pub mod expr;
+mod libc;
+mod loops;
+pub mod lower;
+pub mod memory;
+pub mod run;
+pub mod solver;
+pub mod state;

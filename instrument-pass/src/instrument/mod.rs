@@ -21,7 +21,7 @@ use schedules::Archive;
 use crate::Bitcode;
 use crate::error::{Error, Result};
 use crate::ir::{Builder, Context, Function, Module, Value};
-use crate::prepare::require_prepared;
+use crate::prepare::{require_prepared, unsupported_uses};
 use sites::Sites;
 
 /// How the program finds its archive.
@@ -47,6 +47,9 @@ pub fn instrument(
     let context = Context::new();
     let module = context.parse(prepared)?;
     require_prepared(&module)?;
+    if let Some(first) = unsupported_uses(&module).into_iter().next() {
+        return Err(first);
+    }
     let main = module.function("main").filter(|f| !f.is_declaration());
     let main = main.ok_or(Error::NoMain)?;
 

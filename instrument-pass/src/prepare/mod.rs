@@ -12,6 +12,8 @@ mod refuse;
 mod sites;
 mod thunks;
 
+pub use refuse::unsupported;
+pub(crate) use refuse::uses as unsupported_uses;
 pub(crate) use sites::{KIND as SITE_KIND, graph};
 pub use sites::{SiteRow, site_table};
 
@@ -32,7 +34,7 @@ const SIMPLIFY_CFG: &str = "simplifycfg<bonus-inst-threshold=0;no-forward-switch
 /// Marks the calls whose `noduplicate` is ours.
 const TAG: &str = "heddle.once";
 
-/// Prepares a whole program. Refuses what Heddle cannot enforce, with its place.
+/// Prepares a whole program. What Heddle cannot enforce stays in it; [`unsupported`] names it.
 pub fn prepare(raw: &Bitcode) -> Result<Bitcode> {
     let context = Context::new();
     let module = context.parse(raw)?;
@@ -40,7 +42,6 @@ pub fn prepare(raw: &Bitcode) -> Result<Bitcode> {
         return Ok(raw.clone());
     }
     clean(&module);
-    refuse::check(&module)?;
     thunks::route_addresses(&module)?;
     sites::stamp(&module);
     drop_directory(&module);

@@ -1,24 +1,35 @@
-//! What Heddle does not take, said with file and line before anything else happens.
+//! What Heddle does not enforce, said with file and line.
+//!
+//! A module with such uses can be prepared and looked at; it is never instrumented. So nothing that the runtime cannot
+//! see happens in an enforced program.
 
 use schedules::primitives::{Policy, is_family_name, lookup};
 
+use crate::Bitcode;
 use crate::error::{Error, Place, Result};
-use crate::ir::{Function, Module, Value};
+use crate::ir::{Context, Function, Module, Value};
 
-/// Stops at the first use, in module order, of a function that cannot be enforced.
-pub(super) fn check(module: &Module<'_>) -> Result<()> {
+/// The first use, in module order, of each thing in prepared bitcode that cannot be enforced.
+pub fn unsupported(prepared: &Bitcode) -> Result<Vec<Error>> {
+    let context = Context::new();
+    Ok(uses(&context.parse(prepared)?))
+}
+
+pub(crate) fn uses(module: &Module<'_>) -> Vec<Error> {
+    let mut found = Vec::new();
     for function in module.functions().filter(|f| f.is_declaration()) {
         if let Some(why) = refusal(&function.name())
             && let Some(place) = first_use(module, function)
         {
-            return Err(Error::RefusedFunction {
+            found.push(Error::RefusedFunction {
                 place,
                 symbol: function.name(),
                 why,
             });
         }
     }
-    main_is_not_called(module)
+    found.extend(use_of_main(module));
+    found
 }
 
 fn refusal(symbol: &str) -> Option<&'static str> {
@@ -32,17 +43,12 @@ fn refusal(symbol: &str) -> Option<&'static str> {
 }
 
 /// `main` stands for the beginning and the end of the process; a second activation would be neither.
-fn main_is_not_called(module: &Module<'_>) -> Result<()> {
-    let Some(main) = module.function("main") else {
-        return Ok(());
-    };
-    match first_use(module, main) {
-        None => Ok(()),
-        Some(place) => Err(Error::Unsupported {
-            place,
-            what: "the program calls `main` or takes its address".to_owned(),
-        }),
-    }
+fn use_of_main(module: &Module<'_>) -> Option<Error> {
+    let place = first_use(module, module.function("main")?)?;
+    Some(Error::Unsupported {
+        place,
+        what: "the program calls `main` or takes its address".to_owned(),
+    })
 }
 
 /// The first instruction, else the first global, that mentions a function.

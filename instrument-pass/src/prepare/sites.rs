@@ -1,6 +1,7 @@
 //! Site ids: which instructions get one, and what it is.
 //!
-//! The id is XXH3-64 of (function name, normalized text, ordinal among equal ones in the function). The normalized text has the
+//! The id is XXH3-64 of (function name, normalized text, ordinal among equal ones in the function). A function that only its own file
+//! sees has that file's name with it: its symbol alone changes when another file gets a function of the same name. The normalized text has the
 //! opcode, types, constants and named globals, and neither value names, numbers of unnamed globals, nor metadata: an edit
 //! elsewhere in the file, or elsewhere in the function, does not change it.
 
@@ -38,13 +39,25 @@ pub(super) fn stamp(module: &Module<'_>) {
     let mut taken = BTreeSet::new();
     for function in module.functions().filter(|f| !f.is_declaration()) {
         let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+        let name = stable_name(function);
         for instruction in sites_of(function) {
             let text = normalized(instruction);
             let ordinal = seen.entry(text.clone()).or_default();
-            let id = unique_id(&function.name(), &text, *ordinal, &mut taken);
+            let id = unique_id(&name, &text, *ordinal, &mut taken);
             *ordinal += 1;
             instruction.set_metadata(kind, module.metadata_node(id));
         }
+    }
+}
+
+fn stable_name(function: Function<'_>) -> String {
+    let symbol = function.name();
+    match (function.value().linkage(), function.place()) {
+        (LLVMLinkage::LLVMInternalLinkage, Place::Line { file, .. }) => {
+            let file = file.rsplit('/').next().unwrap_or(&file);
+            format!("{file}:{}", without_number(&symbol))
+        }
+        _ => symbol,
     }
 }
 
@@ -136,6 +149,9 @@ fn describe(value: Value<'_>, text: &mut String) {
     } else if value.is_global() {
         match value.linkage() {
             LLVMLinkage::LLVMPrivateLinkage => text.push_str("@private"),
+            LLVMLinkage::LLVMInternalLinkage => {
+                write!(text, "@{}", without_number(&value.name())).expect("writing to a string");
+            }
             _ => write!(text, "@{}", value.name()).expect("writing to a string"),
         }
     } else if value.is_constant_expression() {
@@ -157,12 +173,16 @@ fn describe(value: Value<'_>, text: &mut String) {
 /// The type, without the number that linking adds to the names of equal struct types.
 fn type_text(value: Value<'_>) -> String {
     let text = value.ty().text();
-    match text.rsplit_once('.') {
-        Some((name, number))
-            if name.starts_with('%') && number.bytes().all(|b| b.is_ascii_digit()) =>
-        {
-            name.to_owned()
-        }
-        _ => text,
+    if text.starts_with('%') {
+        return without_number(&text).to_owned();
+    }
+    text
+}
+
+/// A name without the number that linking adds where two are equal.
+fn without_number(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((front, number)) if number.bytes().all(|b| b.is_ascii_digit()) => front,
+        _ => name,
     }
 }

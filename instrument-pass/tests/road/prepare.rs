@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use expect_test::{Expect, expect};
 use instrument_pass::{Class, Error};
 
-use crate::{body, compile, prepare, prepared, sites};
+use crate::{body, compile, prepared, sites};
 
 const BRANCHES: &str = r#"
 #include <pthread.h>
@@ -39,8 +39,16 @@ fn check_sites(source: &str, expected: Expect) {
 
 #[track_caller]
 fn check_refused(source: &str, expected: Expect) {
-    let error = prepare(source).expect_err("must be refused");
+    let prepared = prepared(source);
+    let found = instrument_pass::unsupported(&prepared).expect("bitcode");
+    let [error] = found.as_slice() else {
+        panic!("one thing is wrong: {found:?}");
+    };
     assert_eq!(error.class(), Class::Unsupported);
+    let archive = crate::archive_of(&prepared);
+    let refused = instrument_pass::instrument(&prepared, &archive, &Default::default());
+    let refused = refused.expect_err("never instrumented");
+    assert_eq!(refused.to_string(), error.to_string());
     expected.assert_eq(&error.to_string());
 }
 
@@ -88,6 +96,38 @@ fn ids_survive_unrelated_edits() {
     for row in sites(&before) {
         assert!(ids.contains(&row.stable), "{row:?} lost its id");
     }
+}
+
+/// Linking numbers the second `start`; the ids of its sites stay those it has without the first.
+#[test]
+fn ids_do_not_depend_on_equal_names_in_other_files() {
+    let ids = |first: &str| {
+        let directory = tempfile::tempdir().expect("temporary directory");
+        let main = "void run(void);\nint main(void) { run(); return 0; }\n";
+        let second = "void other(int);\nstatic int start_count;\n\
+             __attribute__((noinline)) static void start(void) { other(start_count++); }\n\
+             void run(void) { start(); start(); }\n";
+        let files = [
+            ("main.c", format!("{main}{first}")),
+            ("second.c", second.to_owned()),
+        ];
+        let paths = files.map(|(name, text)| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, text).expect("source");
+            path
+        });
+        let raw = instrument_pass::compile(&paths, &[]).expect("C");
+        let rows = sites(&instrument_pass::prepare(&raw).expect("supported"));
+        let of_second = rows
+            .into_iter()
+            .filter(|row| row.place.to_string().contains("second.c"));
+        of_second.map(|row| row.stable).collect::<Vec<u64>>()
+    };
+    let alone = ids("");
+    let beside = ids("static int start_count;\n\
+         __attribute__((noinline, used)) static void start(void) { start_count++; }\n");
+    assert_eq!(alone.len(), 4);
+    assert_eq!(alone, beside);
 }
 
 #[test]

@@ -3,13 +3,25 @@
 //! Every function has the same shape: wait for the node's turn, perform it on the object's own bytes, put the node behind us.
 //! Without a schedule (before `main`, after a divergence under policy `free`, in a forked child) it calls the C library.
 
+mod barrier;
+mod c11;
+mod cond;
 mod control;
 mod mutex;
+mod once;
+mod rwlock;
+mod semaphore;
+mod spin;
 mod threads;
+mod timed;
+
+use std::ffi::c_int;
+
+use schedules::primitives::NodeOp;
 
 use crate::block::Block;
-use crate::node;
-use schedules::primitives::NodeOp;
+use crate::node::{self, Found};
+use crate::report;
 
 /// Performs one node: `scheduled` under the schedule, `native` without one.
 #[inline(always)]
@@ -25,7 +37,7 @@ fn perform<T>(
     }
     // SAFETY: `enter` returned the calling thread's block.
     let own = unsafe { &*block };
-    let result = if own.world().facts.any_native && keeps_native(own) {
+    let result = if keeps_native(own) {
         native()
     } else {
         scheduled(own)
@@ -35,8 +47,22 @@ fn perform<T>(
 }
 
 /// May code outside the instrumented program operate on the object of the node at the cursor?
-#[cold]
+#[inline(always)]
 fn keeps_native(own: &Block) -> bool {
+    own.some_native && is_shared(own)
+}
+
+#[cold]
+fn is_shared(own: &Block) -> bool {
+    // An object without a name may be any of those that are shared.
     let object = own.node().and_then(|node| node.object());
-    object.is_some_and(|id| own.world().archive.objects[id.0 as usize].shared_with_externals)
+    object.is_none_or(|id| own.world().archive.objects[id.0 as usize].shared_with_externals)
+}
+
+/// The schedule says an object is free, and it is not.
+#[cold]
+fn taken(own: &Block, op: NodeOp, site: u32, native: impl FnOnce() -> c_int) -> c_int {
+    let what = format_args!("an object is taken although the schedule says it is free");
+    report::refused(own, what, Found::call(op, site));
+    native()
 }

@@ -4,9 +4,9 @@ use std::ffi::c_int;
 
 use schedules::primitives::NodeOp;
 
-use super::perform;
+use super::{perform, taken, timed};
 use crate::block::Block;
-use crate::sys::native::{self, Mutex, pthread_mutex_t, pthread_mutexattr_t};
+use crate::sys::native::{self, Mutex, pthread_mutex_t, pthread_mutexattr_t, timespec};
 
 /// Bits of `kind` that say the type; lock elision may set others, which change nothing.
 const TYPE: c_int = 3;
@@ -71,7 +71,7 @@ fn unlock(own: &Block, mutex: &mut Mutex) -> Option<c_int> {
 /// # Safety
 /// As for `pthread_mutex_init`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn heddle_pthread_mutex_init(
+pub(super) unsafe extern "C" fn heddle_pthread_mutex_init(
     mutex: *mut pthread_mutex_t,
     attr: *const pthread_mutexattr_t,
     site: u32,
@@ -84,7 +84,10 @@ unsafe extern "C" fn heddle_pthread_mutex_init(
 /// # Safety
 /// As for `pthread_mutex_destroy`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn heddle_pthread_mutex_destroy(mutex: *mut pthread_mutex_t, site: u32) -> c_int {
+pub(super) unsafe extern "C" fn heddle_pthread_mutex_destroy(
+    mutex: *mut pthread_mutex_t,
+    site: u32,
+) -> c_int {
     // SAFETY: the program's own arguments, at the call it made.
     let destroy = || unsafe { native::pthread_mutex_destroy(mutex) };
     perform(NodeOp::MutexDestroy, site, destroy, |_| destroy())
@@ -93,13 +96,16 @@ unsafe extern "C" fn heddle_pthread_mutex_destroy(mutex: *mut pthread_mutex_t, s
 /// # Safety
 /// As for `pthread_mutex_lock`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn heddle_pthread_mutex_lock(mutex: *mut pthread_mutex_t, site: u32) -> c_int {
+pub(super) unsafe extern "C" fn heddle_pthread_mutex_lock(
+    mutex: *mut pthread_mutex_t,
+    site: u32,
+) -> c_int {
     // SAFETY: the program's own arguments, at the call it made.
     let native = || unsafe { native::pthread_mutex_lock(mutex) };
     perform(NodeOp::MutexLock, site, native, |own| {
         // SAFETY: a mutex of the program, ours alone until the node is left.
         match lock(own, unsafe { &mut *mutex.cast::<Mutex>() }) {
-            Some(libc::EBUSY) => super::threads::taken(own, NodeOp::MutexLock, site, native),
+            Some(libc::EBUSY) => taken(own, NodeOp::MutexLock, site, native),
             Some(result) => result,
             None => native(),
         }
@@ -109,7 +115,10 @@ unsafe extern "C" fn heddle_pthread_mutex_lock(mutex: *mut pthread_mutex_t, site
 /// # Safety
 /// As for `pthread_mutex_trylock`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn heddle_pthread_mutex_trylock(mutex: *mut pthread_mutex_t, site: u32) -> c_int {
+pub(super) unsafe extern "C" fn heddle_pthread_mutex_trylock(
+    mutex: *mut pthread_mutex_t,
+    site: u32,
+) -> c_int {
     // SAFETY: the program's own arguments, at the call it made.
     let native = || unsafe { native::pthread_mutex_trylock(mutex) };
     perform(NodeOp::MutexTryLock, site, native, |own| {
@@ -125,11 +134,69 @@ unsafe extern "C" fn heddle_pthread_mutex_trylock(mutex: *mut pthread_mutex_t, s
 /// # Safety
 /// As for `pthread_mutex_unlock`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn heddle_pthread_mutex_unlock(mutex: *mut pthread_mutex_t, site: u32) -> c_int {
+pub(super) unsafe extern "C" fn heddle_pthread_mutex_unlock(
+    mutex: *mut pthread_mutex_t,
+    site: u32,
+) -> c_int {
     // SAFETY: the program's own arguments, at the call it made.
     let native = || unsafe { native::pthread_mutex_unlock(mutex) };
     perform(NodeOp::MutexUnlock, site, native, |own| {
         // SAFETY: a mutex of the program, ours alone until the node is left.
         unlock(own, unsafe { &mut *mutex.cast::<Mutex>() }).unwrap_or_else(native)
     })
+}
+
+/// # Safety
+/// As for `pthread_mutex_timedlock`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn heddle_pthread_mutex_timedlock(
+    mutex: *mut pthread_mutex_t,
+    until: *const timespec,
+    site: u32,
+) -> c_int {
+    // SAFETY: the program's own arguments, at the call it made.
+    let native = || unsafe { native::pthread_mutex_timedlock(mutex, until) };
+    let take = |own: &Block| {
+        // SAFETY: a mutex of the program, ours alone until the node is left.
+        match lock(own, unsafe { &mut *mutex.cast::<Mutex>() }) {
+            Some(libc::EBUSY) => taken(own, NodeOp::MutexTimedLock, site, native),
+            Some(result) => result,
+            None => native(),
+        }
+    };
+    // SAFETY: the caller's promise.
+    unsafe { timed::perform(NodeOp::MutexTimedLock, site, until, native, take) }
+}
+
+/// A condition wait gives up its mutex.
+///
+/// # Safety
+/// `mutex` is a mutex of the program; under the schedule nobody else touches it now.
+pub(super) unsafe fn give_up(own: &Block, mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the caller's promise.
+    let native = || unsafe { native::pthread_mutex_unlock(mutex) };
+    // The archive names the condition variable only, so the mutex may be any of those that are shared.
+    if own.some_native {
+        return native();
+    }
+    // SAFETY: the caller's promise.
+    unlock(own, unsafe { &mut *mutex.cast::<Mutex>() }).unwrap_or_else(native)
+}
+
+/// A condition wait takes its mutex back.
+///
+/// # Safety
+/// As for [`give_up`].
+pub(super) unsafe fn take_back(own: &Block, mutex: *mut pthread_mutex_t, site: u32) -> c_int {
+    // SAFETY: the caller's promise.
+    let native = || unsafe { native::pthread_mutex_lock(mutex) };
+    if own.some_native {
+        return native();
+    }
+    // SAFETY: the caller's promise.
+    match lock(own, unsafe { &mut *mutex.cast::<Mutex>() }) {
+        Some(libc::EBUSY) => taken(own, NodeOp::CondWake, site, native),
+        Some(result) => result,
+        None => native(),
+    }
 }

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use schedules::primitives::NodeOp;
 
 use super::perform;
-use crate::block::{self, Block};
+use crate::block::{self, Block, Start};
 use crate::node::{self, ANY_SITE, Found};
 use crate::report;
-use crate::sys::native::{self, Entry, pthread_attr_t, pthread_t};
+use crate::sys::native::{self, C11Entry, Entry, pthread_attr_t, pthread_t};
 use crate::sys::process;
 
 /// # Safety
@@ -22,17 +22,33 @@ unsafe extern "C" fn heddle_pthread_create(
     argument: *mut c_void,
     site: u32,
 ) -> c_int {
+    // SAFETY: the program's own arguments, at the call it made.
+    let native = || unsafe { native::pthread_create(thread, attr, entry, argument) };
+    // SAFETY: the caller's promise.
+    unsafe { create(thread, attr, Start::Posix(entry), argument, site, native) }
+}
+
+/// Creates a thread, as both standards have it.
+///
+/// # Safety
+/// As for `pthread_create`.
+pub(super) unsafe fn create(
+    thread: *mut pthread_t,
+    attr: *const pthread_attr_t,
+    entry: Start,
+    argument: *mut c_void,
+    site: u32,
+    native: impl Fn() -> c_int,
+) -> c_int {
     let found = Found::call(NodeOp::ThreadCreate, site);
     let block = node::enter(found.op, site);
     if block.is_null() {
-        // SAFETY: the program's own arguments, at the call it made.
-        return unsafe { native::pthread_create(thread, attr, entry, argument) };
+        return native();
     }
     // SAFETY: `enter` returned the calling thread's block, with a node at its cursor.
     let own = unsafe { &mut *block };
     let Some(child) = prepare_child(own, entry, argument) else {
-        // SAFETY: as above.
-        return unsafe { native::pthread_create(thread, attr, entry, argument) };
+        return native();
     };
     // SAFETY: the program's own arguments; `child` lives for ever and is the new thread's from here on.
     let result = unsafe { native::pthread_create(thread, attr, TRAMPOLINE, child.cast()) };
@@ -48,7 +64,7 @@ unsafe extern "C" fn heddle_pthread_create(
 }
 
 /// Seats the child that the node at the cursor creates. None if order was given up.
-fn prepare_child(own: &mut Block, entry: Entry, argument: *mut c_void) -> Option<*mut Block> {
+fn prepare_child(own: &mut Block, entry: Start, argument: *mut c_void) -> Option<*mut Block> {
     let world = own.world();
     let slot = own.node().expect("entered").what() as u16;
     let peer = own.peers()[usize::from(slot)];
@@ -83,13 +99,33 @@ unsafe extern "C-unwind" fn trampoline_body(argument: *mut c_void) -> *mut c_voi
     if !turn.is_null() {
         node::leave(turn);
     }
-    // SAFETY: the program's own function with the argument it was meant for. Both types have the same ABI; this one may unwind.
-    let entry: unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void =
-        unsafe { std::mem::transmute(entry) };
-    // SAFETY: as above.
-    let result = unsafe { entry(argument) };
+    // SAFETY: the creator's promise.
+    let result = unsafe { run(entry, argument) };
     end_thread(ANY_SITE);
     result
+}
+
+/// Runs a thread's start function. Plain frame, as above.
+///
+/// # Safety
+/// `argument` is what the function was meant for.
+unsafe fn run(entry: Start, argument: *mut c_void) -> *mut c_void {
+    type Unwinding<T> = unsafe extern "C-unwind" fn(*mut c_void) -> T;
+    match entry {
+        Start::Posix(entry) => {
+            // SAFETY: both types have the same ABI; this one may unwind.
+            let entry = unsafe { std::mem::transmute::<Entry, Unwinding<*mut c_void>>(entry) };
+            // SAFETY: the caller's promise.
+            unsafe { entry(argument) }
+        }
+        Start::C11(entry) => {
+            // SAFETY: both types have the same ABI; this one may unwind.
+            let entry = unsafe { std::mem::transmute::<C11Entry, Unwinding<c_int>>(entry) };
+            // SAFETY: the caller's promise. `thrd_join` takes the number out of the pointer.
+            let result = unsafe { entry(argument) };
+            result as isize as *mut c_void
+        }
+    }
 }
 
 const TRAMPOLINE: Entry =
@@ -101,7 +137,7 @@ const TRAMPOLINE: Entry =
     };
 
 /// Passes the thread's last node and gives up its seat.
-fn end_thread(site: u32) {
+pub(super) fn end_thread(site: u32) {
     let block = node::enter_slowly(block::current(), Found::call(NodeOp::ThreadExit, site));
     if block.is_null() {
         block::step_outside();
@@ -144,12 +180,4 @@ unsafe extern "C" fn heddle_pthread_detach(thread: pthread_t, site: u32) -> c_in
     // SAFETY: the program's own arguments, at the call it made.
     let detach = || unsafe { native::pthread_detach(thread) };
     perform(NodeOp::ThreadDetach, site, detach, |_| detach())
-}
-
-/// The schedule says an object is free, and it is not.
-#[cold]
-pub(super) fn taken(own: &Block, op: NodeOp, site: u32, native: impl FnOnce() -> c_int) -> c_int {
-    let what = format_args!("an object is taken although the schedule says it is free");
-    report::refused(own, what, Found::call(op, site));
-    native()
 }

@@ -1,5 +1,6 @@
 //! The only file that issues `futex(2)`.
 
+#[cfg(not(loom))]
 use super::atomic::AtomicU32;
 
 /// Sleeps while `*word == expected`, at most until `deadline` (monotonic nanoseconds, 0: for ever). May return early for
@@ -38,12 +39,17 @@ pub(crate) fn wait(word: &AtomicU32, expected: u32, deadline: u64) {
 /// Wakes everybody who sleeps on `word`.
 #[cfg(not(loom))]
 pub(crate) fn wake_all(word: &AtomicU32) {
+    wake_address(word.as_ptr());
+}
+
+/// As `wake_all`, for a word of the program.
+pub(crate) fn wake_address(word: *const u32) {
     let errno = super::process::errno();
     // SAFETY: the address is only a key; the kernel does not write it.
     unsafe {
         libc::syscall(
             libc::SYS_futex,
-            word.as_ptr(),
+            word,
             libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
             i32::MAX,
         );

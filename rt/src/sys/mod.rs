@@ -9,6 +9,8 @@ pub(crate) mod barrier;
 pub(crate) mod clock;
 pub(crate) mod file;
 pub(crate) mod futex;
+#[cfg(loom)]
+mod futex_model;
 pub(crate) mod memory;
 pub(crate) mod native;
 pub(crate) mod process;

@@ -2,12 +2,15 @@
 #pragma once
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
+#include <time.h>
 #include <unistd.h>
 
 void heddle_enter_main(uint32_t site);
@@ -20,11 +23,92 @@ int heddle_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *)
 int heddle_pthread_join(pthread_t, void **, uint32_t site);
 int heddle_pthread_detach(pthread_t, uint32_t site);
 _Noreturn void heddle_pthread_exit(void *, uint32_t site);
+int heddle_pthread_once(pthread_once_t *, void (*)(void), uint32_t site);
 int heddle_pthread_mutex_init(pthread_mutex_t *, const pthread_mutexattr_t *, uint32_t site);
 int heddle_pthread_mutex_destroy(pthread_mutex_t *, uint32_t site);
 int heddle_pthread_mutex_lock(pthread_mutex_t *, uint32_t site);
 int heddle_pthread_mutex_trylock(pthread_mutex_t *, uint32_t site);
+int heddle_pthread_mutex_timedlock(pthread_mutex_t *, const struct timespec *, uint32_t site);
 int heddle_pthread_mutex_unlock(pthread_mutex_t *, uint32_t site);
+int heddle_pthread_cond_init(pthread_cond_t *, const pthread_condattr_t *, uint32_t site);
+int heddle_pthread_cond_destroy(pthread_cond_t *, uint32_t site);
+int heddle_pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *, uint32_t site);
+int heddle_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *, uint32_t site);
+int heddle_pthread_cond_signal(pthread_cond_t *, uint32_t site);
+int heddle_pthread_cond_broadcast(pthread_cond_t *, uint32_t site);
+int heddle_pthread_barrier_init(pthread_barrier_t *, const pthread_barrierattr_t *, unsigned, uint32_t site);
+int heddle_pthread_barrier_destroy(pthread_barrier_t *, uint32_t site);
+int heddle_pthread_barrier_wait(pthread_barrier_t *, uint32_t site);
+int heddle_pthread_rwlock_init(pthread_rwlock_t *, const pthread_rwlockattr_t *, uint32_t site);
+int heddle_pthread_rwlock_destroy(pthread_rwlock_t *, uint32_t site);
+int heddle_pthread_rwlock_rdlock(pthread_rwlock_t *, uint32_t site);
+int heddle_pthread_rwlock_wrlock(pthread_rwlock_t *, uint32_t site);
+int heddle_pthread_rwlock_tryrdlock(pthread_rwlock_t *, uint32_t site);
+int heddle_pthread_rwlock_trywrlock(pthread_rwlock_t *, uint32_t site);
+int heddle_pthread_rwlock_timedrdlock(pthread_rwlock_t *, const struct timespec *, uint32_t site);
+int heddle_pthread_rwlock_timedwrlock(pthread_rwlock_t *, const struct timespec *, uint32_t site);
+int heddle_pthread_rwlock_unlock(pthread_rwlock_t *, uint32_t site);
+int heddle_pthread_spin_init(pthread_spinlock_t *, int, uint32_t site);
+int heddle_pthread_spin_destroy(pthread_spinlock_t *, uint32_t site);
+int heddle_pthread_spin_lock(pthread_spinlock_t *, uint32_t site);
+int heddle_pthread_spin_trylock(pthread_spinlock_t *, uint32_t site);
+int heddle_pthread_spin_unlock(pthread_spinlock_t *, uint32_t site);
+int heddle_sem_init(sem_t *, int, unsigned, uint32_t site);
+int heddle_sem_destroy(sem_t *, uint32_t site);
+int heddle_sem_wait(sem_t *, uint32_t site);
+int heddle_sem_trywait(sem_t *, uint32_t site);
+int heddle_sem_timedwait(sem_t *, const struct timespec *, uint32_t site);
+int heddle_sem_post(sem_t *, uint32_t site);
+int heddle_sem_getvalue(sem_t *, int *, uint32_t site);
+int heddle_thrd_create(thrd_t *, thrd_start_t, void *, uint32_t site);
+int heddle_thrd_join(thrd_t, int *, uint32_t site);
+int heddle_thrd_detach(thrd_t, uint32_t site);
+_Noreturn void heddle_thrd_exit(int, uint32_t site);
+int heddle_mtx_init(mtx_t *, int, uint32_t site);
+void heddle_mtx_destroy(mtx_t *, uint32_t site);
+int heddle_mtx_lock(mtx_t *, uint32_t site);
+int heddle_mtx_trylock(mtx_t *, uint32_t site);
+int heddle_mtx_timedlock(mtx_t *, const struct timespec *, uint32_t site);
+int heddle_mtx_unlock(mtx_t *, uint32_t site);
+int heddle_cnd_init(cnd_t *, uint32_t site);
+void heddle_cnd_destroy(cnd_t *, uint32_t site);
+int heddle_cnd_wait(cnd_t *, mtx_t *, uint32_t site);
+int heddle_cnd_timedwait(cnd_t *, mtx_t *, const struct timespec *, uint32_t site);
+int heddle_cnd_signal(cnd_t *, uint32_t site);
+int heddle_cnd_broadcast(cnd_t *, uint32_t site);
+void heddle_call_once(once_flag *, void (*)(void), uint32_t site);
+
+/* The time `milliseconds` from now. */
+static struct timespec in(clockid_t clock, long milliseconds) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  time.tv_nsec += milliseconds % 1000 * 1000000;
+  time.tv_sec += milliseconds / 1000 + time.tv_nsec / 1000000000;
+  time.tv_nsec %= 1000000000;
+  return time;
+}
+
+/* The errors we test, by name. */
+static const char *name(int error) {
+  switch (error) {
+  case 0: return "ok";
+  case EAGAIN: return "EAGAIN";
+  case EBUSY: return "EBUSY";
+  case EDEADLK: return "EDEADLK";
+  case EINVAL: return "EINVAL";
+  case EPERM: return "EPERM";
+  case EOVERFLOW: return "EOVERFLOW";
+  case ETIMEDOUT: return "ETIMEDOUT";
+  case PTHREAD_BARRIER_SERIAL_THREAD: return "serial";
+  }
+  return "?";
+}
+
+/* Functions that return -1 and set errno. */
+static int error_of(int result) { return result == 0 ? 0 : errno; }
+
+/* What a call returned. */
+static void say(int error) { printf("%s ", name(error)); }
 
 struct heddle_program {
   char magic[8];

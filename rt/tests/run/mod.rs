@@ -1,7 +1,8 @@
 //! Builds a hand-instrumented C program, writes it an archive, runs it.
 //!
 //! A lane is text: `lock@3<1.2` is a `MutexLock` node at site 3 that waits until slot 1 has passed two nodes;
-//! `create@1=2` creates the thread of slot 2; `branch@7=1` takes outcome 1; `?` behind a node makes it optional.
+//! `create@1=2` creates the thread of slot 2; `branch@7=1` takes outcome 1; `?` behind a node makes it optional, `!` the serial
+//! one of a barrier; `BarrierArrive@3` is any operation by its name.
 
 #![allow(dead_code)]
 
@@ -57,6 +58,7 @@ impl Program {
                 "-Werror",
                 "-Wno-unused-function",
                 "-Wno-unused-const-variable",
+                "-Wno-unused-variable",
             ])
             .arg(format!("-DARCHIVE=\"{name}.heddle\""))
             .args(flags)
@@ -83,7 +85,15 @@ impl Program {
     }
 
     pub(crate) fn run(&self, options: &str) -> Output {
-        Command::new(&self.executable)
+        self.run_with(options, &[])
+    }
+
+    pub(crate) fn run_with(&self, options: &str, arguments: &[&str]) -> Output {
+        // A hang is a failure like any other, not the end of the test run.
+        Command::new("timeout")
+            .args(["--signal=KILL", "60"])
+            .arg(&self.executable)
+            .args(arguments)
             .env("HEDDLE_OPTIONS", options)
             .output()
             .unwrap()
@@ -110,6 +120,17 @@ impl Program {
     }
 }
 
+/// Runs a program without any order and under `archive`: both print the same.
+#[track_caller]
+pub(crate) fn same_as_native(source: &str, archive: &Archive) {
+    let program = Program::build(source).with(archive);
+    let native = program.run("archive=none");
+    assert!(native.status.success(), "native: {}", native.status);
+    let expected = String::from_utf8_lossy(&native.stdout);
+    assert!(!expected.trim().is_empty());
+    program.always_prints(expected.trim_end());
+}
+
 /// An archive in the making, with as many sites and objects as anybody needs.
 pub(crate) struct Maker {
     pub(crate) builder: ArchiveBuilder,
@@ -127,7 +148,7 @@ pub(crate) fn maker() -> Maker {
     });
     let file = builder.text("test.c");
     let function = builder.text("test");
-    for line in 0..40 {
+    for line in 0..100 {
         builder.site(Site {
             stable: u64::from(line) + 1000,
             kind: SiteKind::Point,
@@ -213,7 +234,8 @@ pub(crate) fn straight(lanes: &[&str]) -> Archive {
 
 fn node(text: &str) -> BuildNode {
     let optional = text.ends_with('?');
-    let text = text.trim_end_matches('?');
+    let serial = text.ends_with('!');
+    let text = text.trim_end_matches(['?', '!']);
     let (head, edges) = text.split_once('<').unwrap_or((text, ""));
     let (head, what) = head.split_once('=').unwrap_or((head, "0"));
     let (op, site) = head.split_once('@').unwrap();
@@ -222,7 +244,7 @@ fn node(text: &str) -> BuildNode {
         what: what.parse().unwrap(),
         op: operation(op),
         optional,
-        serial: false,
+        serial,
         edges: edges
             .split(',')
             .filter(|edge| !edge.is_empty())

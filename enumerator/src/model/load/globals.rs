@@ -42,6 +42,11 @@ impl<'m> Loader<'m> {
             defined: value.initializer().is_some(),
             external_linkage: value.has_external_linkage(),
             init: image.pieces,
+            shape: if ty.is_sized() {
+                self.shapes.of_type(self.source, ty)
+            } else {
+                None
+            },
             layout,
             position,
             name,

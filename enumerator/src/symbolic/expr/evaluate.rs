@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Expr, FastHash, Node, Pool, concrete};
 
-/// Values for symbols. A symbol without one counts as zero, so every assignment is total.
+/// Values for symbols. A symbol without one counts as the least value it can have, so every assignment is total.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assignment {
     values: BTreeMap<Expr, u128>,
 }
 
 impl Assignment {
-    /// Everything is zero.
+    /// Everything is as small as it can be.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The symbol's value.
-    pub fn get(&self, symbol: Expr) -> u128 {
-        self.values.get(&symbol).copied().unwrap_or(0)
+    /// The symbol's value, if it has one of its own.
+    pub fn get(&self, symbol: Expr) -> Option<u128> {
+        self.values.get(&symbol).copied()
     }
 
     /// Gives the symbol a value.
@@ -56,6 +56,25 @@ impl Pool {
         order
     }
 
+    /// An upper bound of the number of distinct terms in the conjuncts, or `None` if there are more than `most`.
+    pub fn count_terms(&self, conjuncts: &[Expr], most: usize) -> Option<usize> {
+        let written_out = (conjuncts.iter()).fold(0u64, |sum, &e| sum + u64::from(self.size(e)));
+        if written_out <= most as u64 {
+            return Some(written_out as usize);
+        }
+        let mut seen = HashSet::<Expr, FastHash>::default();
+        let mut todo = conjuncts.to_vec();
+        while let Some(next) = todo.pop() {
+            if seen.insert(next) {
+                if seen.len() > most {
+                    return None;
+                }
+                todo.extend(self.node(next).children());
+            }
+        }
+        Some(seen.len())
+    }
+
     /// The value of the term under the assignment.
     pub fn evaluate(&self, e: Expr, assignment: &Assignment) -> u128 {
         if let Some(value) = self.as_const(e) {
@@ -86,7 +105,10 @@ impl Pool {
         let width = self.width(e);
         match *self.node(e) {
             Node::Const(value) => value,
-            Node::Symbol(_) => assignment.get(e) & concrete::mask(width),
+            Node::Symbol(id) => match assignment.get(e) {
+                Some(value) => value & concrete::mask(width),
+                None => self.least_value(id),
+            },
             Node::Bin(op, a, b) => concrete::binary(op, width, of(a), of(b)),
             Node::Cmp(op, a, b) => concrete::compare(op, self.width(a), of(a), of(b)).into(),
             Node::Not(a) => of(a) ^ 1,

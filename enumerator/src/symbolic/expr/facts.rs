@@ -42,7 +42,8 @@ impl Facts {
         }
     }
 
-    fn bits(width: u32, zeros: u128, ones: u128) -> Self {
+    /// Bits known to be zero and bits known to be one.
+    pub fn bits(width: u32, zeros: u128, ones: u128) -> Self {
         let mask = mask(width);
         Self {
             zeros: zeros & mask,
@@ -52,7 +53,8 @@ impl Facts {
         }
     }
 
-    fn between(width: u32, low: u128, high: u128) -> Self {
+    /// An unsigned interval, both ends included.
+    pub fn between(width: u32, low: u128, high: u128) -> Self {
         Self {
             low,
             high,
@@ -79,7 +81,7 @@ impl Facts {
     }
 
     /// What holds if both hold.
-    fn meet(self, other: Facts) -> Facts {
+    pub fn meet(self, other: Facts) -> Facts {
         Facts {
             zeros: self.zeros | other.zeros,
             ones: self.ones | other.ones,
@@ -96,6 +98,41 @@ impl Facts {
             low: self.low.min(other.low),
             high: self.high.max(other.high),
         }
+    }
+
+    /// The least value that agrees with these facts, if there is one.
+    pub(super) fn least(&self, width: u32) -> Option<u128> {
+        let free = !(self.zeros | self.ones) & mask(width);
+        if self.zeros & self.ones != 0 || self.low > self.high {
+            return None;
+        }
+        // Raise to the lower bound: the bits above some position agree with the bound's, at that position the value has a one
+        // and the bound a zero, below it is as small as the known bits allow. The lowest such position gives the least value.
+        let agrees = |value: u128| value & self.zeros == 0 && value & self.ones == self.ones;
+        let fits = |value: u128| value >= self.low && value <= self.high && agrees(value);
+        if fits(self.low) {
+            return Some(self.low);
+        }
+        (0..width).find_map(|at| {
+            let above = (mask(width) << at << 1) & mask(width);
+            let bit = 1u128 << at;
+            if self.low & bit != 0 || (free | self.ones) & bit == 0 {
+                return None;
+            }
+            let value = (self.low & above) | bit | (self.ones & (bit - 1));
+            fits(value).then_some(value)
+        })
+    }
+
+    /// As given, bits and interval having learnt from each other.
+    pub(super) fn settled(self, width: u32) -> Facts {
+        let within = Facts {
+            zeros: self.zeros & mask(width),
+            ones: self.ones & mask(width),
+            low: self.low,
+            high: self.high.min(mask(width)),
+        };
+        within.settle(width)
     }
 
     /// Lets bits and interval learn from each other.
@@ -116,7 +153,7 @@ impl Facts {
 pub(super) fn of(pool: &Pool, node: &Node, width: u32) -> Facts {
     let facts = match *node {
         Node::Const(value) => Facts::exactly(width, value),
-        Node::Symbol(_) => Facts::anything(width),
+        Node::Symbol(_) => unreachable!("a symbol's facts are given"),
         Node::Bin(op, a, b) => binary(op, width, pool.facts(a), pool.facts(b)),
         Node::Cmp(op, a, b) => {
             let decided = comparison(op, pool.width(a), pool.facts(a), pool.facts(b));

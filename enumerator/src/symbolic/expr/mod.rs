@@ -27,6 +27,7 @@ mod tests;
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::model::{BinOp, Cmp};
 use schedules::archive::CompareOp;
@@ -110,7 +111,21 @@ pub struct Pool {
     sizes: Vec<u32>,
     supports: Vec<OnceCell<Box<[Expr]>>>,
     symbols: Vec<Origin>,
+    /// Per symbol; see [`Pool::least_value`].
+    least_values: Vec<u128>,
     interned: HashMap<(Node, u8), Expr, FastHash>,
+    identity: Identity,
+}
+
+/// Tells pools of one process apart; decides nothing.
+struct Identity(u64);
+
+impl Default for Identity {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        // Relaxed: only uniqueness matters.
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 impl Pool {
@@ -127,6 +142,11 @@ impl Pool {
     /// True before the first term.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// A number that no other pool of this process has, for caches keyed by term.
+    pub fn identity(&self) -> u64 {
+        self.identity.0
     }
 
     /// Width in bits.
@@ -213,10 +233,31 @@ impl Pool {
 
     /// A new unknown value, different from every other.
     pub fn symbol(&mut self, width: u32, origin: Origin) -> Expr {
+        self.symbol_in(width, origin, Facts::anything(width))
+    }
+
+    /// A new unknown value of which something is known, for example the address of an object: not null, aligned, below
+    /// 2^47. Facts that leave one value give that constant; facts that leave none are a bug of the caller.
+    ///
+    /// Everything made from the symbol is simplified under its facts, so neither a substitution nor an assignment may give it a
+    /// value outside them.
+    pub fn symbol_in(&mut self, width: u32, origin: Origin, facts: Facts) -> Expr {
         assert!((1..=128).contains(&width), "width {width} of {origin:?}");
+        let least = facts.least(width);
+        let least = least.unwrap_or_else(|| panic!("{facts:?} of {origin:?} leave no value"));
+        let facts = facts.settled(width);
+        if let Some(value) = facts.value() {
+            return self.constant(width, value);
+        }
         let id = SymbolId(u32::try_from(self.symbols.len()).expect("fewer than 2^32 symbols"));
         self.symbols.push(origin);
-        self.intern(Node::Symbol(id), width)
+        self.least_values.push(least);
+        self.insert(Node::Symbol(id), width, facts)
+    }
+
+    /// The least value the symbol can have; what it counts as where an assignment says nothing.
+    fn least_value(&self, id: SymbolId) -> u128 {
+        self.least_values[id.0 as usize]
     }
 
     /// An integer operation of the model; see [`concrete::binary`] for its meaning on every pair of values.

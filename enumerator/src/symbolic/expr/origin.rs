@@ -119,3 +119,20 @@ impl Origin {
         }
     }
 }
+
+impl Origin {
+    /// The same reason for a part that people call `what`.
+    pub fn of_part(&self, what: &str) -> Origin {
+        let mut part = self.clone();
+        match &mut part {
+            Origin::Input { name }
+            | Origin::Summary { name, .. }
+            | Origin::External { name, .. }
+            | Origin::Float { name, .. } => {
+                *name = what.to_owned();
+            }
+            Origin::Memory { .. } | Origin::Register { .. } | Origin::Fresh { .. } => {}
+        }
+        part
+    }
+}

@@ -116,7 +116,11 @@ impl Field {
             terms: Vec::new(),
         };
         for symbol in symbols {
-            let values = field.inputs.iter().map(|input| input.get(symbol)).collect();
+            let values = field
+                .inputs
+                .iter()
+                .map(|input| input.get(symbol).unwrap())
+                .collect();
             field.terms.push((symbol, values));
         }
         for width in [1, 3, 8, 16, 32, 64, 128] {
@@ -299,6 +303,67 @@ fn pointer_arithmetic_folds() {
     assert_eq!(p.as_const(difference), Some(8));
     let same = p.eq(a, at);
     assert!(p.is_false(same));
+}
+
+#[test]
+fn addresses_compare_by_base_and_offset() {
+    let mut p = Pool::new();
+    let facts = Facts::bits(64, 0xf, 0).meet(Facts::between(64, 0x1000, (1 << 47) - 1));
+    let object = |p: &mut Pool, name: &str| {
+        let origin = Origin::Fresh { why: name.into() };
+        p.symbol_in(64, origin, facts)
+    };
+    let (a, b) = (object(&mut p, "a"), object(&mut p, "b"));
+    let at = |p: &mut Pool, base: Expr, offset: u128| {
+        let offset = p.constant(64, offset);
+        p.bin(BinOp::Add, base, offset)
+    };
+    let (a8, a40, b8) = (at(&mut p, a, 8), at(&mut p, a, 40), at(&mut p, b, 8));
+    let (null, flag) = (p.constant(64, 0), input(&mut p, 1, "flag"));
+    let same = p.eq(a8, a40);
+    assert!(p.is_false(same));
+    let below = p.cmp(Cmp::Ult, a8, a40);
+    assert!(p.is_true(below));
+    let bases = p.eq(a, b);
+    assert_eq!(p.eq(a8, b8), bases);
+    // Misaligned, so different whatever the bases are.
+    let nine = at(&mut p, b, 9);
+    let misaligned = p.eq(a8, nine);
+    assert!(p.is_false(misaligned));
+    // `flag ? &a[8] : NULL`.
+    let chosen = p.ite(flag, a8, null);
+    let is_null = p.eq(chosen, null);
+    assert_eq!(is_null, p.not(flag));
+    let is_a = p.eq(chosen, a8);
+    assert_eq!(is_a, flag);
+    let either = p.ite(flag, a8, b8);
+    let is_null = p.eq(either, null);
+    assert!(p.is_false(is_null));
+    let is_b = p.eq(either, b8);
+    let not_flag = p.not(flag);
+    assert_eq!(is_b, p.or(not_flag, bases));
+}
+
+#[test]
+fn the_least_value_agrees_with_the_facts() {
+    for width in [1, 2, 4, 6] {
+        let mut random = Random::new(width.into());
+        for _ in 0..3000 {
+            let (zeros, ones) = (random.value(width), random.value(width));
+            let (low, high) = (random.value(width), random.value(width));
+            let facts = Facts {
+                zeros: zeros & !ones,
+                ones: ones & !zeros,
+                low,
+                high,
+            };
+            let agrees = |v: &u128| {
+                v & facts.zeros == 0 && v & facts.ones == facts.ones && *v >= low && *v <= high
+            };
+            let least = (0..=concrete::mask(width)).find(agrees);
+            assert_eq!(facts.least(width), least, "{facts:?} at {width}");
+        }
+    }
 }
 
 #[test]

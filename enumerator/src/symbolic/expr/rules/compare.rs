@@ -2,6 +2,7 @@
 //!
 //! Orders with a constant on one side are strict; orders of words with equal signs are unsigned; extensions are taken off.
 
+use super::address::{eq_choice_arm, eq_choice_excluded, eq_sums, ule_one_base, ult_one_base};
 use super::{Binary, rules};
 use crate::model::BinOp::{Add, Sub, Xor};
 use crate::symbolic::expr::{Expr, Node, Pool, concrete};
@@ -10,14 +11,14 @@ use schedules::archive::CompareOp::{self, Slt, Ult};
 pub(super) const EQ: &[Binary] = rules!(Binary:
     eq_self, eq_bit, eq_extensions, eq_extension_constant, eq_sum_constant, eq_difference_zero,
     eq_inverted, eq_common_part, eq_concat_constant, eq_concat_concat, eq_choice_constant,
-    eq_shl_constant,
+    eq_shl_constant, eq_sums, eq_choice_arm, eq_choice_excluded,
 );
 pub(super) const ULT: &[Binary] = rules!(Binary:
     strict_self, ult_edge, ult_extensions, ult_extension_constant, ult_constant_extension, ult_bit,
-    ult_choice_constant, ult_constant_choice,
+    ult_choice_constant, ult_constant_choice, ult_one_base,
 );
 pub(super) const ULE: &[Binary] = rules!(Binary:
-    weak_self, ule_constant, ule_extensions,
+    weak_self, ule_constant, ule_extensions, ule_one_base,
 );
 pub(super) const SLT: &[Binary] = rules!(Binary:
     strict_self, slt_same_sign, slt_sign_extensions, slt_extension_constant, slt_constant_extension,

@@ -10,11 +10,14 @@
 //!
 //! To add a rule: one function, one row; the tests find it.
 
+mod address;
 mod arithmetic;
 mod bitwise;
 mod choice;
 mod compare;
 mod slice;
+#[cfg(test)]
+mod tests;
 
 use super::{Expr, Pool};
 use crate::model::BinOp;
@@ -22,35 +25,40 @@ use schedules::archive::CompareOp;
 
 /// A named rewrite of a term with two operands.
 pub(super) struct Binary {
-    #[expect(dead_code, reason = "for whoever debugs the rules")]
+    /// For tests and for whoever debugs the rules.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only tests name rules"))]
     pub(super) name: &'static str,
     pub(super) apply: fn(&mut Pool, Expr, Expr) -> Option<Expr>,
 }
 
 /// A named rewrite of a negation.
 pub(super) struct Unary {
-    #[expect(dead_code, reason = "for whoever debugs the rules")]
+    /// For tests and for whoever debugs the rules.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only tests name rules"))]
     pub(super) name: &'static str,
     pub(super) apply: fn(&mut Pool, Expr) -> Option<Expr>,
 }
 
 /// A named rewrite of an extension: operand, new width.
 pub(super) struct Resize {
-    #[expect(dead_code, reason = "for whoever debugs the rules")]
+    /// For tests and for whoever debugs the rules.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only tests name rules"))]
     pub(super) name: &'static str,
     pub(super) apply: fn(&mut Pool, Expr, u32) -> Option<Expr>,
 }
 
 /// A named rewrite of an extraction: operand, lowest bit, width.
 pub(super) struct Slice {
-    #[expect(dead_code, reason = "for whoever debugs the rules")]
+    /// For tests and for whoever debugs the rules.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only tests name rules"))]
     pub(super) name: &'static str,
     pub(super) apply: fn(&mut Pool, Expr, u32, u32) -> Option<Expr>,
 }
 
 /// A named rewrite of an if-then-else.
 pub(super) struct Choice {
-    #[expect(dead_code, reason = "for whoever debugs the rules")]
+    /// For tests and for whoever debugs the rules.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only tests name rules"))]
     pub(super) name: &'static str,
     pub(super) apply: fn(&mut Pool, Expr, Expr, Expr) -> Option<Expr>,
 }

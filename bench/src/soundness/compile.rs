@@ -1,0 +1,301 @@
+//! Generated programs as straight lists of instructions, for the oracle.
+//!
+//! Helpers are put in where they are called, with locals of their own; a chosen lock's number lives in a hidden local.
+
+use super::program::{Block, Expr, LOCALS, Mutex, Op, Place, Program, Stmt};
+
+/// A mutex in an instruction.
+#[derive(Clone, Debug)]
+pub(super) enum Lock {
+    Fixed(u8),
+    /// The number is in this local, absolute.
+    InLocal(u16),
+}
+
+/// One instruction. A `u16` beside an expression is where its locals begin.
+#[derive(Clone, Debug)]
+pub(super) enum Instr {
+    Set(Place, Expr, u16),
+    /// `own[k] = own[k] * 3 + value`.
+    OwnSet(Lock, Expr, u16),
+    /// On if the test is not zero, else to the target.
+    Branch(Expr, u16, u32),
+    Jump(u32),
+    /// Locals from there on become zero.
+    Clear(u16, u8),
+    Lock(Lock),
+    Unlock(Lock),
+    TryLock(u8, u32),
+    CondWait(u8),
+    Wake(u8, bool),
+    SemWait(u8),
+    SemPost(u8),
+    Barrier(u8),
+    RwLock {
+        lock: u8,
+        write: bool,
+    },
+    RwUnlock {
+        lock: u8,
+        write: bool,
+    },
+    OnceBegin(u8, u32),
+    OnceEnd(u8),
+    Create(u8),
+    Join(u8),
+    Exit(u8),
+    /// Of a thread.
+    End,
+    /// Of `main`: print and return.
+    Finish,
+}
+
+/// All code of a program.
+pub(super) struct Code {
+    pub(super) instrs: Vec<Instr>,
+    /// Entry and number of locals per body, `main` last.
+    entries: Vec<(u32, usize)>,
+    /// Whether a try occurs.
+    pub(super) tries: bool,
+}
+
+impl Code {
+    pub(super) fn of(program: &Program) -> Self {
+        let mut compiler = Compiler {
+            program,
+            instrs: Vec::new(),
+            locals: 0,
+            exits: Vec::new(),
+            chosen: Vec::new(),
+            tries: false,
+        };
+        let mut entries = Vec::new();
+        for body in &program.bodies {
+            entries.push(compiler.top(body, Instr::End));
+        }
+        entries.push(compiler.top(&program.main, Instr::Finish));
+        Self {
+            instrs: compiler.instrs,
+            entries,
+            tries: compiler.tries,
+        }
+    }
+
+    /// Where the thread begins and how many locals it has.
+    pub(super) fn entry(&self, program: &Program, t: usize) -> (u32, usize) {
+        match program.threads.get(t) {
+            Some(body) => self.entries[usize::from(*body)],
+            None => self.entries[program.bodies.len()],
+        }
+    }
+}
+
+struct Compiler<'a> {
+    program: &'a Program,
+    instrs: Vec<Instr>,
+    /// Locals of the body so far.
+    locals: u16,
+    /// Jumps out of the current helper or body, to be set.
+    exits: Vec<usize>,
+    /// Locks of the sections around.
+    chosen: Vec<Lock>,
+    tries: bool,
+}
+
+impl Compiler<'_> {
+    fn top(&mut self, block: &Block, last: Instr) -> (u32, usize) {
+        let entry = self.here();
+        self.locals = LOCALS.into();
+        self.block(block, 0);
+        self.land_exits();
+        self.instrs.push(last);
+        (entry, self.locals.into())
+    }
+
+    fn here(&self) -> u32 {
+        u32::try_from(self.instrs.len()).expect("a small program")
+    }
+
+    fn land_exits(&mut self) {
+        let here = self.here();
+        for at in std::mem::take(&mut self.exits) {
+            self.instrs[at] = Instr::Jump(here);
+        }
+    }
+
+    fn hidden(&mut self, count: u16) -> u16 {
+        let first = self.locals;
+        self.locals += count;
+        first
+    }
+
+    fn block(&mut self, block: &Block, base: u16) {
+        for stmt in block {
+            self.stmt(stmt, base);
+        }
+    }
+
+    /// Emits a placeholder to be replaced when the target is known.
+    fn hole(&mut self) -> usize {
+        self.instrs.push(Instr::Jump(0));
+        self.instrs.len() - 1
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, base: u16) {
+        match stmt {
+            Stmt::Set(Place::Own, value) => {
+                let lock = self.chosen.last().expect("inside a section").clone();
+                self.instrs.push(Instr::OwnSet(lock, value.clone(), base));
+            }
+            Stmt::Set(place, value) => self.instrs.push(Instr::Set(*place, value.clone(), base)),
+            Stmt::Section(mutex, body) => self.section(mutex, body, base),
+            Stmt::Try(k, then, otherwise) => {
+                self.tries = true;
+                let hole = self.hole();
+                self.chosen.push(Lock::Fixed(*k));
+                self.block(then, base);
+                self.chosen.pop();
+                self.instrs.push(Instr::Unlock(Lock::Fixed(*k)));
+                let over = self.hole();
+                self.instrs[hole] = Instr::TryLock(*k, self.here());
+                self.block(otherwise, base);
+                self.instrs[over] = Instr::Jump(self.here());
+            }
+            Stmt::If(test, then, otherwise) => {
+                let hole = self.hole();
+                self.block(then, base);
+                let over = self.hole();
+                self.instrs[hole] = Instr::Branch(test.clone(), base, self.here());
+                self.block(otherwise, base);
+                self.instrs[over] = Instr::Jump(self.here());
+            }
+            Stmt::Repeat(times, body) => self.repeat(times, body, base),
+            Stmt::Parallel { first, count, body } => {
+                self.instrs
+                    .extend((*first..first + count).map(Instr::Create));
+                self.block(body, base);
+                self.instrs.extend((*first..first + count).map(Instr::Join));
+            }
+            Stmt::Await(c, until) => {
+                let top = self.here();
+                let hole = self.hole();
+                let over = self.hole();
+                self.instrs[hole] = Instr::Branch(until.clone(), base, self.here());
+                self.instrs.push(Instr::CondWait(*c));
+                self.instrs.push(Instr::Jump(top));
+                self.instrs[over] = Instr::Jump(self.here());
+            }
+            Stmt::Wake { cond, all } => self.instrs.push(Instr::Wake(*cond, *all)),
+            Stmt::SemWait(s) => self.instrs.push(Instr::SemWait(*s)),
+            Stmt::SemPost(s) => self.instrs.push(Instr::SemPost(*s)),
+            Stmt::Barrier(b) => self.instrs.push(Instr::Barrier(*b)),
+            Stmt::ReadWrite { lock, write, body } => {
+                let (lock, write) = (*lock, *write);
+                self.instrs.push(Instr::RwLock { lock, write });
+                self.block(body, base);
+                self.instrs.push(Instr::RwUnlock { lock, write });
+            }
+            Stmt::Once(k) => {
+                let hole = self.hole();
+                self.inlined(&self.program.onces[usize::from(*k)], None);
+                self.instrs.push(Instr::OnceEnd(*k));
+                self.instrs[hole] = Instr::OnceBegin(*k, self.here());
+            }
+            Stmt::Call {
+                helper,
+                argument,
+                into,
+            } => {
+                let body = &self.program.helpers[usize::from(*helper)];
+                let frame = self.inlined(body, Some((argument, base)));
+                let result = Expr::Local(0);
+                // Copy from the helper's frame: read there, write here.
+                let scratch = Place::Local(u8::try_from(base).expect("few frames") + into);
+                let value = shift(&result, frame);
+                self.instrs.push(Instr::Set(scratch, value, 0));
+            }
+            Stmt::Return => {
+                let hole = self.hole();
+                self.exits.push(hole);
+            }
+            Stmt::Exit(status) => self.instrs.push(Instr::Exit(*status)),
+        }
+    }
+
+    /// A body with locals of its own; returns where they begin.
+    fn inlined(&mut self, body: &Block, argument: Option<(&Expr, u16)>) -> u16 {
+        let frame = self.hidden(LOCALS.into());
+        self.instrs.push(Instr::Clear(frame, LOCALS));
+        if let Some((argument, base)) = argument {
+            let value = shift(argument, base);
+            let place = Place::Local(u8::try_from(frame).expect("few frames"));
+            self.instrs.push(Instr::Set(place, value, 0));
+        }
+        let outer = std::mem::take(&mut self.exits);
+        self.block(body, frame);
+        self.land_exits();
+        self.exits = outer;
+        frame
+    }
+
+    fn section(&mut self, mutex: &Mutex, body: &Block, base: u16) {
+        let lock = match mutex {
+            Mutex::Fixed(k) => Lock::Fixed(*k),
+            Mutex::Chosen { by, a, b } => {
+                let hidden = self.hidden(1);
+                let hole = self.hole();
+                let place = Place::Local(u8::try_from(hidden).expect("few frames"));
+                self.instrs
+                    .push(Instr::Set(place, Expr::Const((*b).into()), 0));
+                let over = self.hole();
+                let odd = Expr::Bin(Op::And, Box::new(by.clone()), Box::new(Expr::Const(1)));
+                self.instrs[hole] = Instr::Branch(odd, base, self.here());
+                self.instrs
+                    .push(Instr::Set(place, Expr::Const((*a).into()), 0));
+                self.instrs[over] = Instr::Jump(self.here());
+                Lock::InLocal(hidden)
+            }
+        };
+        self.instrs.push(Instr::Lock(lock.clone()));
+        self.chosen.push(lock.clone());
+        self.block(body, base);
+        self.chosen.pop();
+        self.instrs.push(Instr::Unlock(lock));
+    }
+
+    fn repeat(&mut self, times: &Expr, body: &Block, base: u16) {
+        let counter = u8::try_from(self.hidden(1)).expect("few frames");
+        let seven = Expr::Bin(
+            Op::And,
+            Box::new(shift(times, base)),
+            Box::new(Expr::Const(7)),
+        );
+        self.instrs
+            .push(Instr::Set(Place::Local(counter), seven, 0));
+        let top = self.here();
+        let hole = self.hole();
+        self.block(body, base);
+        let less = Expr::Bin(
+            Op::Add,
+            Box::new(Expr::Local(counter)),
+            Box::new(Expr::Const(u32::MAX)),
+        );
+        self.instrs.push(Instr::Set(Place::Local(counter), less, 0));
+        self.instrs.push(Instr::Jump(top));
+        self.instrs[hole] = Instr::Branch(Expr::Local(counter), 0, self.here());
+    }
+}
+
+/// The expression with locals counted from the bottom of the body.
+fn shift(expr: &Expr, base: u16) -> Expr {
+    let base = u8::try_from(base).expect("few frames");
+    match expr {
+        Expr::Local(l) => Expr::Local(base + l),
+        Expr::Bin(op, a, b) => Expr::Bin(
+            *op,
+            Box::new(shift(a, base.into())),
+            Box::new(shift(b, base.into())),
+        ),
+        other => other.clone(),
+    }
+}

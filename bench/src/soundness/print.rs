@@ -1,0 +1,495 @@
+//! Generated programs as C.
+
+use std::fmt::Write as _;
+
+use super::program::{Block, Expr, Guard, LOCALS, Mutex, Op, Place, Program, Stmt, Storage};
+
+/// The C source.
+pub fn c_source(program: &Program, note: &str) -> String {
+    let mut printer = Printer {
+        program,
+        out: String::new(),
+        indent: 0,
+        names: 0,
+        locks: Vec::new(),
+        kind: Kind::Main,
+    };
+    printer.file(note);
+    printer.out
+}
+
+/// What kind of function is being printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Main,
+    Thread,
+    Helper,
+    Once,
+}
+
+struct Printer<'a> {
+    program: &'a Program,
+    out: String,
+    indent: usize,
+    names: u32,
+    /// Index expressions of the mutexes held.
+    locks: Vec<String>,
+    kind: Kind,
+}
+
+impl Printer<'_> {
+    fn line(&mut self, text: impl AsRef<str>) {
+        let indent = "    ".repeat(self.indent);
+        let _ = writeln!(self.out, "{indent}{}", text.as_ref());
+    }
+
+    fn fresh_name(&mut self, stem: &str) -> String {
+        self.names += 1;
+        format!("{stem}{}", self.names)
+    }
+
+    /// A member of the shared state.
+    fn at(&self, member: &str) -> String {
+        match self.program.storage {
+            Storage::Globals => member.to_owned(),
+            Storage::Heap | Storage::Passed => format!("w->{member}"),
+        }
+    }
+
+    fn is_heap(&self) -> bool {
+        self.program.storage != Storage::Globals
+    }
+
+    fn file(&mut self, note: &str) {
+        self.line(format!("/* {note} */"));
+        self.line("#define _GNU_SOURCE");
+        for header in [
+            "pthread.h",
+            "semaphore.h",
+            "stdint.h",
+            "stdio.h",
+            "stdlib.h",
+        ] {
+            self.line(format!("#include <{header}>"));
+        }
+        self.line("");
+        self.shared_state();
+        self.line("static int the_argc;");
+        self.line("static char **the_argv;");
+        self.line("static unsigned fresh(int k) {");
+        self.line("    return the_argc > 1 + k ? (unsigned)atoi(the_argv[1 + k]) % 4u : 0u;");
+        self.line("}");
+        if self.program.lock_by_function {
+            self.line("static void take(pthread_mutex_t *m) { pthread_mutex_lock(m); }");
+            self.line("static void release(pthread_mutex_t *m) { pthread_mutex_unlock(m); }");
+        }
+        for k in 0..self.program.onces.len() {
+            self.once(k);
+        }
+        for k in 0..self.program.helpers.len() {
+            self.helper(k);
+        }
+        // A body may create threads that run any other body.
+        for k in 0..self.program.bodies.len() {
+            self.line(format!("static void *body{k}(void *);"));
+        }
+        for k in 0..self.program.bodies.len() {
+            self.body(k);
+        }
+        self.main();
+    }
+
+    fn shared_state(&mut self) {
+        let p = self.program;
+        let at_least_one = |n: usize| n.max(1);
+        let mutexes = at_least_one(p.mutexes.into());
+        let rwlocks = at_least_one(p.rwlocks.into());
+        let members = [
+            format!("pthread_mutex_t m[{mutexes}]"),
+            format!("pthread_cond_t c[{mutexes}]"),
+            format!("pthread_rwlock_t rw[{rwlocks}]"),
+            format!("sem_t s[{}]", at_least_one(p.semaphores.len())),
+            format!("pthread_barrier_t b[{}]", at_least_one(p.barriers.len())),
+            format!("pthread_t thread[{}]", at_least_one(p.threads.len())),
+            format!("unsigned input[{}]", at_least_one(p.inputs.into())),
+            format!("unsigned v[{}]", at_least_one(p.guards.len())),
+            format!("unsigned own[{mutexes}]"),
+            format!("unsigned mine[{}]", at_least_one(p.threads.len())),
+        ];
+        for (v, guard) in p.guards.iter().enumerate() {
+            let text = match guard {
+                Guard::Main => "main, while it is alone".to_owned(),
+                Guard::Mutex(k) => format!("m[{k}]"),
+                Guard::ReadWrite(k) => format!("rw[{k}]"),
+            };
+            self.line(format!("/* v[{v}] is guarded by {text} */"));
+        }
+        if self.is_heap() {
+            self.line("struct world {");
+            for member in members {
+                self.line(format!("    {member};"));
+            }
+            self.line("};");
+            self.line("static struct world *the_world;");
+            if p.storage == Storage::Passed {
+                self.line("struct start { struct world *w; unsigned arg; };");
+                self.line(format!(
+                    "static struct start starts[{}];",
+                    at_least_one(p.threads.len())
+                ));
+            } else {
+                self.line("#define w the_world");
+            }
+        } else {
+            for (i, member) in members.iter().enumerate() {
+                let initial = match i {
+                    0 => initializers("PTHREAD_MUTEX_INITIALIZER", mutexes),
+                    1 => initializers("PTHREAD_COND_INITIALIZER", mutexes),
+                    2 => initializers("PTHREAD_RWLOCK_INITIALIZER", rwlocks),
+                    _ => String::new(),
+                };
+                self.line(format!("static {member}{initial};"));
+            }
+        }
+        for k in 0..p.onces.len() {
+            self.line(format!(
+                "static pthread_once_t once{k} = PTHREAD_ONCE_INIT;"
+            ));
+        }
+    }
+
+    fn locals(&mut self) {
+        let names: Vec<String> = (0..LOCALS).map(|l| format!("l{l} = 0u")).collect();
+        self.line(format!("unsigned {};", names.join(", ")));
+    }
+
+    fn once(&mut self, k: usize) {
+        self.kind = Kind::Once;
+        self.line(format!("static void init{k}(void) {{"));
+        self.indent = 1;
+        if self.program.storage == Storage::Passed {
+            self.line("struct world *w = the_world;");
+        }
+        self.line("unsigned arg = 0u;");
+        self.locals();
+        self.block(&self.program.onces[k]);
+        self.indent = 0;
+        self.line("}");
+    }
+
+    fn helper(&mut self, k: usize) {
+        self.kind = Kind::Helper;
+        let world = self.world_parameter();
+        self.line(format!(
+            "static unsigned helper{k}({world}unsigned arg, unsigned l0) {{"
+        ));
+        self.indent = 1;
+        self.line("unsigned l1 = 0u, l2 = 0u;");
+        self.block(&self.program.helpers[k]);
+        self.line("return l0;");
+        self.indent = 0;
+        self.line("}");
+    }
+
+    fn world_parameter(&self) -> &'static str {
+        match self.program.storage {
+            Storage::Passed => "struct world *w, ",
+            _ => "",
+        }
+    }
+
+    fn world_argument(&self) -> &'static str {
+        match self.program.storage {
+            Storage::Passed => "w, ",
+            _ => "",
+        }
+    }
+
+    fn body(&mut self, k: usize) {
+        self.kind = Kind::Thread;
+        self.line(format!("static void *body{k}(void *p) {{"));
+        self.indent = 1;
+        if self.program.storage == Storage::Passed {
+            self.line("struct world *w = ((struct start *)p)->w;");
+            self.line("unsigned arg = ((struct start *)p)->arg;");
+        } else {
+            self.line("unsigned arg = (unsigned)(uintptr_t)p;");
+        }
+        self.locals();
+        let mine = self.at("mine");
+        self.line(format!("{mine}[arg] = 0u;"));
+        self.block(&self.program.bodies[k]);
+        self.line("return NULL;");
+        self.indent = 0;
+        self.line("}");
+    }
+
+    fn main(&mut self) {
+        self.kind = Kind::Main;
+        self.line("int main(int argc, char **argv) {");
+        self.indent = 1;
+        self.line("the_argc = argc;");
+        self.line("the_argv = argv;");
+        if self.is_heap() {
+            self.line("the_world = calloc(1, sizeof *the_world);");
+            self.line("if (the_world == NULL) return 9;");
+            if self.program.storage == Storage::Passed {
+                self.line("struct world *w = the_world;");
+            }
+            self.initialize_locks();
+        }
+        self.initialize_rest();
+        self.line("unsigned arg = 0u;");
+        self.locals();
+        self.block(&self.program.main);
+        self.final_print();
+        self.line("return 0;");
+        self.indent = 0;
+        self.line("}");
+    }
+
+    fn initialize_locks(&mut self) {
+        for k in 0..self.program.mutexes {
+            self.line(format!("pthread_mutex_init(&w->m[{k}], NULL);"));
+            self.line(format!("pthread_cond_init(&w->c[{k}], NULL);"));
+        }
+        for k in 0..self.program.rwlocks {
+            self.line(format!("pthread_rwlock_init(&w->rw[{k}], NULL);"));
+        }
+    }
+
+    fn initialize_rest(&mut self) {
+        let (s, b, input) = (self.at("s"), self.at("b"), self.at("input"));
+        for (k, value) in self.program.semaphores.iter().enumerate() {
+            self.line(format!("sem_init(&{s}[{k}], 0, {value});"));
+        }
+        for (k, value) in self.program.barriers.iter().enumerate() {
+            self.line(format!("pthread_barrier_init(&{b}[{k}], NULL, {value});"));
+        }
+        for k in 0..self.program.inputs {
+            self.line(format!("{input}[{k}] = fresh({k});"));
+        }
+    }
+
+    fn final_print(&mut self) {
+        let p = self.program;
+        let mut values = Vec::new();
+        for (name, count) in [
+            ("v", p.guards.len()),
+            ("own", p.mutexes.into()),
+            ("mine", p.threads.len()),
+        ] {
+            values.extend((0..count).map(|i| format!("{}[{i}]", self.at(name))));
+        }
+        let format = vec!["%u"; values.len()].join(" ");
+        let values: String = values.iter().map(|v| format!(", {v}")).collect();
+        self.line(format!("printf(\"{format}\\n\"{values});"));
+    }
+
+    fn block(&mut self, block: &Block) {
+        for stmt in block {
+            self.stmt(stmt);
+        }
+    }
+
+    fn braced(&mut self, head: &str, block: &Block) {
+        self.line(format!("{head} {{"));
+        self.indent += 1;
+        self.block(block);
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Set(place, value) => self.set(*place, value),
+            Stmt::Section(mutex, body) => self.section(mutex, body),
+            Stmt::Try(k, then, otherwise) => {
+                let m = self.at(&format!("m[{k}]"));
+                self.line(format!("if (pthread_mutex_trylock(&{m}) == 0) {{"));
+                self.indent += 1;
+                self.locks.push(k.to_string());
+                self.block(then);
+                self.locks.pop();
+                self.line(format!("pthread_mutex_unlock(&{m});"));
+                self.indent -= 1;
+                self.braced("} else", otherwise);
+            }
+            Stmt::If(test, then, otherwise) => {
+                let head = format!("if ({})", self.expr(test));
+                if otherwise.is_empty() {
+                    self.braced(&head, then);
+                } else {
+                    self.line(format!("{head} {{"));
+                    self.indent += 1;
+                    self.block(then);
+                    self.indent -= 1;
+                    self.braced("} else", otherwise);
+                }
+            }
+            Stmt::Repeat(times, body) => {
+                let i = self.fresh_name("i");
+                let times = self.expr(times);
+                self.braced(
+                    &format!("for (unsigned {i} = {times} & 7u; {i} != 0u; {i}--)"),
+                    body,
+                );
+            }
+            Stmt::Parallel { first, count, body } => self.parallel(*first, *count, body),
+            Stmt::Await(k, until) => {
+                let (c, m) = (self.at(&format!("c[{k}]")), self.at(&format!("m[{k}]")));
+                let until = self.expr(until);
+                self.line(format!("while (!{until}) pthread_cond_wait(&{c}, &{m});"));
+            }
+            Stmt::Wake { cond, all } => {
+                let c = self.at(&format!("c[{cond}]"));
+                let name = if *all { "broadcast" } else { "signal" };
+                self.line(format!("pthread_cond_{name}(&{c});"));
+            }
+            Stmt::SemWait(k) => {
+                let s = self.at(&format!("s[{k}]"));
+                self.line(format!("sem_wait(&{s});"));
+            }
+            Stmt::SemPost(k) => {
+                let s = self.at(&format!("s[{k}]"));
+                self.line(format!("sem_post(&{s});"));
+            }
+            Stmt::Barrier(k) => {
+                let b = self.at(&format!("b[{k}]"));
+                self.line(format!("pthread_barrier_wait(&{b});"));
+            }
+            Stmt::ReadWrite { lock, write, body } => {
+                let rw = self.at(&format!("rw[{lock}]"));
+                let kind = if *write { "wr" } else { "rd" };
+                self.line(format!("pthread_rwlock_{kind}lock(&{rw});"));
+                self.block(body);
+                self.line(format!("pthread_rwlock_unlock(&{rw});"));
+            }
+            Stmt::Once(k) => self.line(format!("pthread_once(&once{k}, init{k});")),
+            Stmt::Call {
+                helper,
+                argument,
+                into,
+            } => {
+                let (world, argument) = (self.world_argument(), self.expr(argument));
+                self.line(format!("l{into} = helper{helper}({world}arg, {argument});"));
+            }
+            Stmt::Return => match self.kind {
+                Kind::Thread => self.line("return NULL;"),
+                Kind::Helper => self.line("return l0;"),
+                Kind::Main | Kind::Once => unreachable!("the generator makes none there"),
+            },
+            Stmt::Exit(status) => self.line(format!("exit({status});")),
+        }
+    }
+
+    fn set(&mut self, place: Place, value: &Expr) {
+        let value = self.expr(value);
+        let text = match place {
+            Place::Local(l) => format!("l{l} = {value};"),
+            Place::Shared(v) => format!("{} = {value};", self.at(&format!("v[{v}]"))),
+            Place::Mine => format!("{} = {value};", self.at("mine[arg]")),
+            Place::Own => {
+                let k = self.locks.last().expect("inside a section");
+                let own = self.at(&format!("own[{k}]"));
+                format!("{own} = {own} * 3u + {value};")
+            }
+        };
+        self.line(text);
+    }
+
+    fn section(&mut self, mutex: &Mutex, body: &Block) {
+        let (index, opened) = match mutex {
+            Mutex::Fixed(k) => (k.to_string(), false),
+            Mutex::Chosen { by, a, b } => {
+                let k = self.fresh_name("k");
+                let by = self.expr(by);
+                self.line("{");
+                self.indent += 1;
+                self.line(format!("unsigned {k} = {by} & 1u ? {b}u : {a}u;"));
+                (k, true)
+            }
+        };
+        let m = self.at(&format!("m[{index}]"));
+        let (lock, unlock) = match self.program.lock_by_function {
+            true => ("take", "release"),
+            false => ("pthread_mutex_lock", "pthread_mutex_unlock"),
+        };
+        self.line(format!("{lock}(&{m});"));
+        self.locks.push(index);
+        self.block(body);
+        self.locks.pop();
+        self.line(format!("{unlock}(&{m});"));
+        if opened {
+            self.indent -= 1;
+            self.line("}");
+        }
+    }
+
+    fn parallel(&mut self, first: u8, count: u8, body: &Block) {
+        let bodies: Vec<u8> = (first..first + count)
+            .map(|t| self.program.threads[usize::from(t)])
+            .collect();
+        let same = bodies.windows(2).all(|pair| pair[0] == pair[1]);
+        let thread = self.at("thread");
+        if self.program.create_in_loop && same && count > 1 {
+            let i = self.fresh_name("i");
+            let head = format!(
+                "for (unsigned {i} = {first}u; {i} < {}u; {i}++)",
+                first + count
+            );
+            self.line(format!("{head} {{"));
+            self.indent += 1;
+            self.create(&i, bodies[0]);
+            self.indent -= 1;
+            self.line("}");
+            self.block(body);
+            self.line(format!("{head} pthread_join({thread}[{i}], NULL);"));
+            return;
+        }
+        for (t, k) in (first..).zip(&bodies) {
+            self.create(&format!("{t}u"), *k);
+        }
+        self.block(body);
+        for t in first..first + count {
+            self.line(format!("pthread_join({thread}[{t}], NULL);"));
+        }
+    }
+
+    fn create(&mut self, index: &str, body: u8) {
+        let thread = self.at("thread");
+        let argument = if self.program.storage == Storage::Passed {
+            self.line(format!("starts[{index}].w = w;"));
+            self.line(format!("starts[{index}].arg = {index};"));
+            format!("&starts[{index}]")
+        } else {
+            format!("(void *)(uintptr_t){index}")
+        };
+        self.line(format!(
+            "pthread_create(&{thread}[{index}], NULL, body{body}, {argument});"
+        ));
+    }
+
+    fn expr(&self, expr: &Expr) -> String {
+        match expr {
+            Expr::Const(value) => format!("{value}u"),
+            Expr::Input(k) => self.at(&format!("input[{k}]")),
+            Expr::Fresh(k) => format!("fresh({k})"),
+            Expr::Arg => "arg".to_owned(),
+            Expr::Local(l) => format!("l{l}"),
+            Expr::Shared(v) => self.at(&format!("v[{v}]")),
+            Expr::Slot(i) => self.at(&format!("mine[{i}]")),
+            Expr::Bin(op, a, b) => {
+                let text = format!("({} {} {})", self.expr(a), op.text(), self.expr(b));
+                match op {
+                    Op::Eq | Op::Ne | Op::Lt => format!("(unsigned){text}"),
+                    _ => text,
+                }
+            }
+        }
+    }
+}
+
+fn initializers(one: &str, count: usize) -> String {
+    format!(" = {{{}}}", vec![one; count].join(", "))
+}

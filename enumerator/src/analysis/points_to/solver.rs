@@ -1,0 +1,733 @@
+//! The inclusion solver: nodes hold sets of locations, copy edges let sets flow, complex constraints add edges as sets grow.
+//!
+//! Waves: strongly connected nodes become one, new locations flow along the edges in topological order (only what is new flows),
+//! then constraints that look through pointers see what is new. Until nothing is new.
+//!
+//! **External code** is one node and one location, [`EXTERNAL`]: the node holds every pointer that code we do not see may hold, its
+//! own location among them. An object whose address gets there *escapes*: its memory is then the external node itself.
+
+use std::collections::{HashMap, HashSet};
+
+use schedules::ids::Table;
+
+use super::AbstractObject;
+use super::objects::{ANY, Array, Copied, LocationId, Object, ObjectId};
+use super::set::Set;
+use crate::model::ShapeId;
+
+/// What code we do not see may point to. Also the number of the external location in every set.
+pub(super) const EXTERNAL: LocationId = LocationId(0);
+/// The node of external memory.
+pub(super) const EXTERNAL_MEMORY: u32 = 0;
+
+/// After this many steps of one constant offset through an object it counts as a loop over an array.
+const MAX_CHAIN: u32 = 3;
+
+/// A constraint that looks at the locations a node holds.
+#[derive(Clone, Debug)]
+pub(super) enum Complex {
+    /// `to = *this`, of so many bytes.
+    Load {
+        to: u32,
+        size: u64,
+    },
+    /// `*this = from`, of so many bytes.
+    Store {
+        from: u32,
+        size: u64,
+    },
+    /// `to = this + offset + any multiple of each stride`.
+    Offset {
+        to: u32,
+        offset: i64,
+        strides: Vec<i64>,
+        /// Arrays of the type that the address computation assumes at `this`.
+        shape: Option<ShapeId>,
+    },
+    /// `to = this` with an offset nobody knows.
+    Blur {
+        to: u32,
+    },
+    /// Bytes are copied from here; the other end is another node.
+    CopyFrom {
+        copy: u32,
+    },
+    CopyTo {
+        copy: u32,
+    },
+    /// A call through this pointer, by number of the call.
+    Call {
+        call: u32,
+    },
+    /// Every word from here to the object's end holds what the node holds.
+    Fill {
+        from: u32,
+    },
+}
+
+/// A copy of memory between what two nodes point to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MemoryCopy {
+    pub(super) to: u32,
+    pub(super) from: u32,
+    pub(super) length: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Node {
+    holds: Set,
+    /// Not yet sent along the edges.
+    fresh: Set,
+    /// Not yet seen by the constraints.
+    unseen: Set,
+    edges: Vec<u32>,
+    complex: Vec<u32>,
+}
+
+/// What the solver asks its owner: what a call means once its target is known.
+pub(super) trait Calls {
+    /// A call may reach `target`; `None` is a function we do not see.
+    fn reach(&mut self, solver: &mut Solver, call: u32, target: Option<crate::model::FuncId>);
+    /// The function's address is known to code we do not see.
+    fn expose(&mut self, solver: &mut Solver, target: crate::model::FuncId);
+}
+
+#[derive(Default)]
+pub(super) struct Solver {
+    nodes: Vec<Node>,
+    parent: Vec<u32>,
+    pub(super) objects: Table<ObjectId, Object>,
+    /// Arrays by type.
+    shapes: Table<ShapeId, Vec<Array>>,
+    pub(super) locations: Table<LocationId, (ObjectId, i64)>,
+    complex: Vec<Complex>,
+    copies: Vec<MemoryCopy>,
+    edge_known: HashSet<(u32, u32)>,
+    /// How many steps of the same offset constraint led to an offset.
+    chains: HashMap<(u32, ObjectId, i64), u32>,
+    /// Pairs of nodes to become one.
+    merges: Vec<(u32, u32)>,
+    /// Objects whose shape changed: words and copies have to be looked at again.
+    reshaped: Vec<ObjectId>,
+    escaping: Vec<ObjectId>,
+    pub(super) waves: u32,
+}
+
+impl Solver {
+    pub(super) fn new(shapes: Table<ShapeId, Vec<Array>>) -> Self {
+        let mut solver = Self {
+            shapes,
+            ..Self::default()
+        };
+        assert_eq!(solver.node(), EXTERNAL_MEMORY);
+        let external = solver.object(AbstractObject::External, None);
+        solver.objects[external].shape.collapse();
+        solver.objects[external].escaped = true;
+        assert_eq!(solver.location(external, 0), EXTERNAL);
+        solver.point(EXTERNAL_MEMORY, EXTERNAL);
+        solver
+    }
+
+    /// A new node that holds nothing.
+    pub(super) fn node(&mut self) -> u32 {
+        self.nodes.push(Node::default());
+        let id = u32::try_from(self.parent.len()).expect("fewer than 2^32 nodes");
+        self.parent.push(id);
+        id
+    }
+
+    pub(super) fn nodes(&mut self, count: usize) -> u32 {
+        let first = u32::try_from(self.parent.len()).expect("fewer than 2^32 nodes");
+        for _ in 0..count {
+            self.node();
+        }
+        first
+    }
+
+    pub(super) fn object(&mut self, what: AbstractObject, size: Option<u64>) -> ObjectId {
+        self.objects.push(Object::new(what, size))
+    }
+
+    /// The location of an offset in an object, in today's coordinates.
+    pub(super) fn location(&mut self, object: ObjectId, offset: i64) -> LocationId {
+        let place = &mut self.objects[object];
+        let offset = place.shape.canonical(offset);
+        if let Some(&location) = place.locations.get(&offset) {
+            return location;
+        }
+        let location = self.locations.push((object, offset));
+        place.locations.insert(offset, location);
+        location
+    }
+
+    /// Object and offset of a location in today's coordinates.
+    pub(super) fn place(&self, location: LocationId) -> (ObjectId, i64) {
+        let (object, offset) = self.locations[location];
+        (object, self.objects[object].shape.canonical(offset))
+    }
+
+    pub(super) fn find(&mut self, node: u32) -> u32 {
+        let mut root = node;
+        while self.parent[root as usize] != root {
+            root = self.parent[root as usize];
+        }
+        let mut current = node;
+        while self.parent[current as usize] != root {
+            current = std::mem::replace(&mut self.parent[current as usize], root);
+        }
+        root
+    }
+
+    /// The node that stands for `node`, once solving is over.
+    pub(super) fn root(&self, mut node: u32) -> u32 {
+        while self.parent[node as usize] != node {
+            node = self.parent[node as usize];
+        }
+        node
+    }
+
+    /// What a node holds, once solving is over.
+    pub(super) fn holds(&self, node: u32) -> &Set {
+        &self.nodes[self.root(node) as usize].holds
+    }
+
+    pub(super) fn point(&mut self, node: u32, location: LocationId) {
+        let node = self.find(node);
+        let node = &mut self.nodes[node as usize];
+        if node.holds.insert(location.0) {
+            node.fresh.insert(location.0);
+            node.unseen.insert(location.0);
+        }
+    }
+
+    fn add(&mut self, node: u32, set: &Set) {
+        let node = &mut self.nodes[node as usize];
+        if node.fresh.add_new(set, &node.holds) {
+            let fresh = std::mem::take(&mut node.fresh);
+            node.unseen.add_new(&fresh, &node.holds);
+            node.holds.add_all(&fresh);
+            node.fresh = fresh;
+        }
+    }
+
+    /// All that `from` holds, `to` holds.
+    pub(super) fn copy(&mut self, from: u32, to: u32) {
+        let (from, to) = (self.find(from), self.find(to));
+        if from == to || !self.edge_known.insert((from, to)) {
+            return;
+        }
+        self.nodes[from as usize].edges.push(to);
+        let holds = std::mem::take(&mut self.nodes[from as usize].holds);
+        self.add(to, &holds);
+        self.nodes[from as usize].holds = holds;
+    }
+
+    /// Adds a constraint on what `node` holds and will hold.
+    pub(super) fn constrain(&mut self, node: u32, complex: Complex) {
+        let node = self.find(node);
+        let id = u32::try_from(self.complex.len()).expect("fewer than 2^32 constraints");
+        self.complex.push(complex);
+        let node = &mut self.nodes[node as usize];
+        node.complex.push(id);
+        let holds = node.holds.clone();
+        node.unseen.add_all(&holds);
+    }
+
+    /// Bytes are copied from what `from` points to, to what `to` points to.
+    pub(super) fn copy_memory(&mut self, to: u32, from: u32, length: Option<u64>) {
+        let copy = u32::try_from(self.copies.len()).expect("fewer than 2^32 copies");
+        self.copies.push(MemoryCopy { to, from, length });
+        self.constrain(from, Complex::CopyFrom { copy });
+        self.constrain(to, Complex::CopyTo { copy });
+    }
+
+    /// What `node` holds becomes known to code we do not see.
+    pub(super) fn escape(&mut self, node: u32) {
+        self.copy(node, EXTERNAL_MEMORY);
+    }
+
+    /// Solves. Afterwards nothing changes any more.
+    pub(super) fn solve(&mut self, calls: &mut impl Calls) {
+        loop {
+            self.waves += 1;
+            let order = super::cycles::collapse(self);
+            for node in order {
+                if self.parent[node as usize] != node {
+                    continue;
+                }
+                let fresh = std::mem::take(&mut self.nodes[node as usize].fresh);
+                if !fresh.is_empty() {
+                    self.send(node, &fresh);
+                }
+            }
+            if !self.look(calls) {
+                break;
+            }
+        }
+    }
+
+    fn send(&mut self, node: u32, fresh: &Set) {
+        for index in 0..self.nodes[node as usize].edges.len() {
+            let edge = self.nodes[node as usize].edges[index];
+            let to = self.find(edge);
+            if to != node {
+                self.add(to, fresh);
+            }
+        }
+    }
+
+    /// Lets constraints see what is new; true if there was anything.
+    fn look(&mut self, calls: &mut impl Calls) -> bool {
+        let mut any = false;
+        for node in 0..self.parent.len() as u32 {
+            if self.parent[node as usize] != node {
+                continue;
+            }
+            let unseen = std::mem::take(&mut self.nodes[node as usize].unseen);
+            if unseen.is_empty() {
+                continue;
+            }
+            if node == EXTERNAL_MEMORY {
+                self.note_escapes(&unseen, calls);
+                any = true;
+            }
+            for index in 0..self.nodes[node as usize].complex.len() {
+                let id = self.nodes[node as usize].complex[index];
+                any = true;
+                let complex = self.complex[id as usize].clone();
+                for location in unseen.iter() {
+                    self.apply(id, &complex, LocationId(location), calls);
+                }
+            }
+        }
+        any |= self.settle();
+        any || self.nodes.iter().any(|node| !node.fresh.is_empty())
+    }
+
+    fn note_escapes(&mut self, unseen: &Set, calls: &mut impl Calls) {
+        for location in unseen.iter() {
+            let (object, _) = self.place(LocationId(location));
+            if let AbstractObject::Function(target) = self.objects[object].what
+                && !std::mem::replace(&mut self.objects[object].escaped, true)
+            {
+                calls.expose(self, target);
+            }
+            self.escape_object(object);
+        }
+    }
+
+    pub(super) fn escape_object(&mut self, object: ObjectId) {
+        if !std::mem::replace(&mut self.objects[object].escaped, true) {
+            self.objects[object].shape.collapse();
+            self.escaping.push(object);
+        }
+    }
+
+    /// Carries out merges, new shapes and escapes until there are none; true if there were any.
+    fn settle(&mut self) -> bool {
+        let mut any = false;
+        loop {
+            if let Some(object) = self.escaping.pop() {
+                let words: Vec<u32> = self.objects[object].words.values().copied().collect();
+                self.merges
+                    .extend(words.into_iter().map(|word| (word, EXTERNAL_MEMORY)));
+                self.reshaped.push(object);
+            } else if let Some(object) = self.reshaped.pop() {
+                self.reshape(object);
+            } else if let Some((a, b)) = self.merges.pop() {
+                self.merge(a, b);
+            } else {
+                return any;
+            }
+            any = true;
+        }
+    }
+
+    /// Makes one node of two.
+    pub(super) fn merge(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        if a == b {
+            return;
+        }
+        let (keep, gone) = (a.min(b), a.max(b));
+        self.parent[gone as usize] = keep;
+        let other = std::mem::take(&mut self.nodes[gone as usize]);
+        let node = &mut self.nodes[keep as usize];
+        node.holds.add_all(&other.holds);
+        node.fresh = node.holds.clone();
+        node.unseen = node.holds.clone();
+        node.edges.extend(other.edges);
+        node.complex.extend(other.complex);
+    }
+
+    /// Brings words and copies of an object in line with its new shape.
+    fn reshape(&mut self, object: ObjectId) {
+        let place = &self.objects[object];
+        let mut merges = Vec::new();
+        for (&word, &node) in &place.words {
+            for byte in 0..8 {
+                let target = if place.shape.is_collapsed() {
+                    0
+                } else {
+                    place.shape.canonical(word * 8 + byte).div_euclid(8)
+                };
+                if target != word {
+                    merges.push((target, node));
+                }
+            }
+        }
+        for (target, node) in merges {
+            let target = self.word(object, target);
+            self.merges.push((target, node));
+        }
+        let words: Vec<(i64, u32)> = self.objects[object]
+            .words
+            .iter()
+            .map(|(word, node)| (*word, *node))
+            .collect();
+        for (word, node) in words {
+            self.connect_word(object, word, node);
+        }
+    }
+
+    fn coarsen(&mut self, object: ObjectId) {
+        if self.objects[object].too_many_words() {
+            self.objects[object].shape.collapse();
+        }
+        self.reshaped.push(object);
+    }
+
+    /// The node of a word of an object; words of escaped objects are external memory.
+    pub(super) fn word(&mut self, object: ObjectId, word: i64) -> u32 {
+        if self.objects[object].escaped {
+            return EXTERNAL_MEMORY;
+        }
+        let word = if self.objects[object].shape.is_collapsed() {
+            0
+        } else {
+            word
+        };
+        if let Some(&node) = self.objects[object].words.get(&word) {
+            return node;
+        }
+        let node = self.node();
+        self.objects[object].words.insert(word, node);
+        if self.objects[object].too_many_words() {
+            self.coarsen(object);
+        }
+        self.connect_word(object, word, node);
+        node
+    }
+
+    /// Applies the copies and fills of an object to one of its words.
+    fn connect_word(&mut self, object: ObjectId, word: i64, node: u32) {
+        let place = &self.objects[object];
+        let whole = place.shape.is_collapsed();
+        let overlaps = |from: i64, to: i64| whole || (word * 8 + 8 > from && word * 8 < to);
+        let fills: Vec<u32> = place
+            .fills
+            .iter()
+            .filter(|(from, to, _)| overlaps(*from, *to))
+            .map(|(_, _, node)| *node)
+            .collect();
+        let copies = place.copies.clone();
+        for fill in fills {
+            self.copy(fill, node);
+        }
+        for copied in copies {
+            self.copy_word(object, word, node, copied);
+        }
+    }
+
+    /// Lets a word flow to where a copy of memory puts it.
+    fn copy_word(&mut self, object: ObjectId, word: i64, node: u32, copied: Copied) {
+        let target = copied.object;
+        if self.objects[target].escaped || self.objects[target].shape.is_collapsed() {
+            let to = self.word(target, 0);
+            self.copy(node, to);
+            return;
+        }
+        if self.objects[object].escaped || self.objects[object].shape.is_collapsed() {
+            self.fill(target, copied.to, copied.length, node);
+            return;
+        }
+        // Inside a fold the copy may wrap around the element: the target then repeats with the same stride.
+        let wrap = self.objects[object]
+            .shape
+            .folds_at(copied.from)
+            .filter(|fold| {
+                copied.length > fold.stride - (copied.from - fold.start).rem_euclid(fold.stride)
+            })
+            .map(|fold| (fold.start, fold.stride))
+            .next();
+        let mut distance = word * 8 - copied.from;
+        if let Some((start, stride)) = wrap {
+            let in_fold = word * 8 + 8 > start && word * 8 < start + stride;
+            if in_fold {
+                self.fold_target(target, copied, stride);
+                distance = distance.rem_euclid(stride);
+                // A word that straddles the element's edges may land on either side.
+                for shifted in [distance, distance - stride] {
+                    self.land(target, copied.to, shifted, node);
+                }
+                return;
+            }
+        }
+        if distance > -8 && distance < copied.length {
+            self.land(target, copied.to, distance, node);
+        }
+    }
+
+    fn fold_target(&mut self, target: ObjectId, copied: Copied, stride: i64) {
+        let to = self.objects[target].shape.canonical(copied.to);
+        let known = self.objects[target]
+            .shape
+            .folds_at(to)
+            .any(|fold| stride % fold.stride == 0);
+        if !known {
+            self.objects[target].shape.add(super::objects::Fold {
+                start: to,
+                end: to.saturating_add(copied.length),
+                stride,
+            });
+            self.reshaped.push(target);
+        }
+    }
+
+    /// A word arrives at `to + distance`, perhaps across a word boundary.
+    fn land(&mut self, target: ObjectId, to: i64, distance: i64, node: u32) {
+        let at = to.saturating_add(distance);
+        let words: Vec<i64> = self.objects[target].touched(at, 8).into_iter().collect();
+        for word in words {
+            let into = self.word(target, word);
+            self.copy(node, into);
+        }
+    }
+
+    fn fill(&mut self, target: ObjectId, from: i64, length: i64, node: u32) {
+        let end = from.saturating_add(length);
+        let entry = (from, end, node);
+        if self.objects[target].fills.contains(&entry) {
+            return;
+        }
+        self.objects[target].fills.push(entry);
+        let words: Vec<(i64, u32)> = self.objects[target]
+            .words
+            .iter()
+            .map(|(word, node)| (*word, *node))
+            .collect();
+        for (word, existing) in words {
+            self.connect_word(target, word, existing);
+        }
+    }
+
+    fn apply(&mut self, id: u32, complex: &Complex, location: LocationId, calls: &mut impl Calls) {
+        match complex {
+            Complex::Load { to, size } => {
+                for word in self.dereference(location, *size) {
+                    self.copy(word, *to);
+                }
+            }
+            Complex::Store { from, size } => {
+                for word in self.dereference(location, *size) {
+                    self.copy(*from, word);
+                }
+            }
+            Complex::Offset {
+                to,
+                offset,
+                strides,
+                shape,
+            } => {
+                let moved = self.moved(id, location, *offset, strides, *shape);
+                self.point(*to, moved);
+            }
+            Complex::Blur { to } => {
+                let (object, _) = self.place(location);
+                let moved = self.location(object, ANY);
+                self.point(*to, moved);
+            }
+            Complex::Call { call } => {
+                let (object, _) = self.place(location);
+                match self.objects[object].what {
+                    AbstractObject::Function(target) => calls.reach(self, *call, Some(target)),
+                    AbstractObject::External => calls.reach(self, *call, None),
+                    _ => {}
+                }
+            }
+            Complex::Fill { from } => {
+                let (object, offset) = self.place(location);
+                if self.objects[object].escaped {
+                    self.copy(*from, EXTERNAL_MEMORY);
+                } else {
+                    let offset = if offset == ANY { 0 } else { offset };
+                    self.fill(object, offset, i64::MAX, *from);
+                }
+            }
+            Complex::CopyFrom { copy } => {
+                let MemoryCopy { to, length, .. } = self.copies[*copy as usize];
+                let to = self.find(to);
+                let targets = self.nodes[to as usize].holds.clone();
+                for target in targets.iter() {
+                    self.copy_between(location, LocationId(target), length);
+                }
+            }
+            Complex::CopyTo { copy } => {
+                let MemoryCopy { from, length, .. } = self.copies[*copy as usize];
+                let from = self.find(from);
+                let sources = self.nodes[from as usize].holds.clone();
+                for source in sources.iter() {
+                    self.copy_between(LocationId(source), location, length);
+                }
+            }
+        }
+    }
+
+    fn copy_between(&mut self, from: LocationId, to: LocationId, length: Option<u64>) {
+        let (source, from) = self.settled(from);
+        let (target, to) = self.settled(to);
+        let is_code = |what| matches!(what, AbstractObject::Function(_));
+        if is_code(self.objects[source].what) || is_code(self.objects[target].what) {
+            return;
+        }
+        if self.objects[source].escaped {
+            if self.objects[target].escaped {
+                return;
+            }
+            let length = length.map_or(i64::MAX, |length| length as i64);
+            self.fill(target, to, length, EXTERNAL_MEMORY);
+            return;
+        }
+        let copied = Copied {
+            from,
+            length: length
+                .or_else(|| self.objects[source].size)
+                .and_then(|length| i64::try_from(length).ok())
+                .unwrap_or(i64::MAX),
+            object: target,
+            to,
+        };
+        if self.objects[source].copies.contains(&copied) {
+            return;
+        }
+        self.objects[source].copies.push(copied);
+        let words: Vec<(i64, u32)> = self.objects[source]
+            .words
+            .iter()
+            .map(|(word, node)| (*word, *node))
+            .collect();
+        for (word, node) in words {
+            self.copy_word(source, word, node, copied);
+        }
+    }
+
+    /// Object and offset of a location that is looked through; an unknown offset collapses the object.
+    fn settled(&mut self, location: LocationId) -> (ObjectId, i64) {
+        let (object, offset) = self.place(location);
+        if offset != ANY {
+            return (object, offset);
+        }
+        self.objects[object].shape.collapse();
+        self.reshaped.push(object);
+        (object, 0)
+    }
+
+    /// Nodes of the words that an access touches.
+    fn dereference(&mut self, location: LocationId, size: u64) -> Vec<u32> {
+        let (object, offset) = self.settled(location);
+        match self.objects[object].what {
+            AbstractObject::Function(_) => return Vec::new(),
+            _ if self.objects[object].escaped => return vec![EXTERNAL_MEMORY],
+            _ => {}
+        }
+        let words = self.objects[object].touched(offset, size);
+        words
+            .into_iter()
+            .map(|word| self.word(object, word))
+            .collect()
+    }
+
+    fn moved(
+        &mut self,
+        id: u32,
+        location: LocationId,
+        offset: i64,
+        strides: &[i64],
+        shape: Option<ShapeId>,
+    ) -> LocationId {
+        let (object, start) = self.place(location);
+        if start == ANY || self.objects[object].escaped {
+            return location;
+        }
+        if let Some(shape) = shape {
+            self.declare(object, start, shape);
+        }
+        let mut changed = false;
+        let at = start.saturating_add(offset);
+        if at < 0 {
+            // Before the object: an element of a folded array found its container, or a C trick. Only the object is known.
+            if !self.objects[object].shape.is_collapsed() {
+                self.objects[object].shape.collapse();
+                self.reshaped.push(object);
+            }
+            return self.location(object, 0);
+        }
+        let mut at = self.objects[object].shape.canonical(at);
+        for &stride in strides {
+            changed |= self.objects[object].shape.index(at, stride);
+            at = self.objects[object].shape.canonical(at);
+        }
+        if offset != 0 && strides.is_empty() && self.chain(id, object, start, at) > MAX_CHAIN {
+            changed |= self.objects[object].shape.index(at, offset);
+        }
+        if changed {
+            self.coarsen(object);
+        }
+        self.location(object, at)
+    }
+
+    /// A type with arrays lies at an offset of an object.
+    pub(super) fn declare(&mut self, object: ObjectId, start: i64, shape: ShapeId) {
+        for array in &self.shapes[shape] {
+            self.objects[object].shape.declare(Array {
+                start: start + array.start,
+                ..*array
+            });
+        }
+    }
+
+    fn chain(&mut self, id: u32, object: ObjectId, from: i64, to: i64) -> u32 {
+        let steps = self
+            .chains
+            .get(&(id, object, from))
+            .map_or(1, |steps| steps + 1);
+        let entry = self.chains.entry((id, object, to)).or_insert(steps);
+        *entry
+    }
+
+    /// Edges of a node, for cycle detection.
+    pub(super) fn edges(&self, node: u32) -> &[u32] {
+        &self.nodes[node as usize].edges
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.parent.len()
+    }
+
+    /// Replaces a node's edges by their current ends, each once.
+    pub(super) fn tidy_edges(&mut self, node: u32) {
+        let mut edges = std::mem::take(&mut self.nodes[node as usize].edges);
+        for edge in &mut edges {
+            *edge = self.find(*edge);
+        }
+        edges.sort_unstable();
+        edges.dedup();
+        edges.retain(|edge| *edge != node);
+        self.nodes[node as usize].edges = edges;
+    }
+
+    /// True if a node stands for itself.
+    pub(super) fn is_root(&self, node: u32) -> bool {
+        self.parent[node as usize] == node
+    }
+}

@@ -1,0 +1,212 @@
+//! Branches that change the schedule: decided when the epoch begins, or by the thread when it gets there.
+
+use schedules::archive::{LateArm, Next, RegisterKind, RootId, ShadowId, StepId};
+use schedules::primitives::NodeOp;
+use schedules::{Register, Shadow};
+
+use super::{Explorer, Path};
+use crate::model::{FuncId, GlobalId, InstrId};
+use crate::symbolic::expr::{Availability, Expr, ShadowRegister};
+use crate::symbolic::lower::{Names, lower};
+use crate::threads::trail::{NodeKind, SiteRef, Subject};
+
+/// Conditions with more parts than this are decided late.
+const MAX_EARLY_SIZE: u32 = 500;
+
+impl Explorer<'_, '_> {
+    /// A branch that the path has decided, or that is elastic; false if it has to be decided.
+    pub(super) fn pass_branch(
+        &mut self,
+        path: &mut Path,
+        slot: usize,
+        outcomes: &[(u32, Expr)],
+    ) -> bool {
+        let frame = path.world.state.frame(slot);
+        let branch = (frame.func, frame.next);
+        if self.wants_elastic(path, slot, outcomes, branch) {
+            if self.elastic(path, slot, outcomes, branch) {
+                return true;
+            }
+            self.found.elastic.remove(&branch);
+            self.found.rigid.insert(branch);
+        }
+        if let [(outcome, condition)] = outcomes {
+            self.take(path, slot, branch, *outcome, *condition);
+            return true;
+        }
+        false
+    }
+
+    /// Forks.
+    pub(super) fn decide(
+        &mut self,
+        mut path: Path,
+        slot: usize,
+        outcomes: Vec<(u32, Expr)>,
+    ) -> StepId {
+        self.decisions += 1;
+        let frame = path.world.state.frame(slot);
+        let branch = (frame.func, frame.next);
+        if let Some(step) = self.early(&mut path, slot, &outcomes, branch) {
+            return step;
+        }
+        self.rules.late += 1;
+        self.found.decisions.insert(branch);
+        let fragment = self.fragment(&mut path.world);
+        let mut arms = Vec::new();
+        for (outcome, condition) in &outcomes {
+            let mut arm = path.clone();
+            arm.decisions += 1;
+            self.take(&mut arm, slot, branch, *outcome, *condition);
+            let step = self.explore(arm);
+            arms.push(LateArm {
+                outcome: *outcome,
+                step,
+            });
+        }
+        let site = self.site(SiteRef::Instr(branch.0, branch.1));
+        let (condition, why) = self.explain(&outcomes);
+        let next = Next::Late {
+            slot: slot as u16,
+            site,
+            condition: self.builder.text(&condition),
+            why: self.builder.text(&why),
+            arms,
+        };
+        self.builder.step(fragment, next)
+    }
+
+    /// Takes one way, with a node if the branch is instrumented.
+    fn take(
+        &mut self,
+        path: &mut Path,
+        slot: usize,
+        branch: (FuncId, InstrId),
+        outcome: u32,
+        condition: Expr,
+    ) {
+        if self.marked.decisions.contains(&branch) || self.found.decisions.contains(&branch) {
+            let kind = NodeKind {
+                site: SiteRef::Instr(branch.0, branch.1),
+                op: NodeOp::Branch,
+                subject: Subject::Outcome(outcome),
+                serial: false,
+            };
+            path.world.trail.add(slot, kind, &[]);
+        }
+        let state = &mut path.world.state;
+        if self.engine.pool.is_true(condition) {
+            self.engine.take(state, slot, outcome);
+        } else {
+            self.engine.take_under(state, slot, outcome, condition);
+        }
+    }
+
+    fn early(
+        &mut self,
+        path: &mut Path,
+        slot: usize,
+        outcomes: &[(u32, Expr)],
+        branch: (FuncId, InstrId),
+    ) -> Option<StepId> {
+        let mut predicates = Vec::new();
+        for (_, condition) in outcomes {
+            if !self.is_early(*condition) {
+                return None;
+            }
+            let mut names = ArchiveNames { explorer: self };
+            let pool = std::mem::take(&mut names.explorer.engine.pool);
+            let code = lower(&pool, *condition, &mut names);
+            self.engine.pool = pool;
+            predicates.push(code?);
+        }
+        self.rules.early += 1;
+        let fragment = self.fragment(&mut path.world);
+        let site = self.site(SiteRef::Instr(branch.0, branch.1));
+        let mut steps = Vec::new();
+        for (outcome, condition) in outcomes {
+            let mut arm = path.clone();
+            arm.decisions += 1;
+            self.take(&mut arm, slot, branch, *outcome, *condition);
+            steps.push(self.explore(arm));
+        }
+        let empty = self.builder.fragment(Vec::new());
+        let mut otherwise = steps.pop().expect("several ways");
+        for (index, yes) in steps.into_iter().enumerate().rev() {
+            let text = self.engine.pool.display(outcomes[index].1).to_string();
+            let predicate = self
+                .builder
+                .predicate(std::mem::take(&mut predicates[index]), &text);
+            let next = Next::Early {
+                site,
+                predicate,
+                yes,
+                no: otherwise,
+            };
+            let here = if index == 0 { fragment } else { empty };
+            otherwise = self.builder.step(here, next);
+        }
+        Some(otherwise)
+    }
+
+    fn is_early(&self, condition: Expr) -> bool {
+        let pool = &self.engine.pool;
+        let early = |symbol: &Expr| {
+            let origin = pool.origin(*symbol);
+            origin.is_some_and(|origin| origin.availability() == Availability::Early)
+        };
+        pool.size(condition) <= MAX_EARLY_SIZE && pool.support(condition).iter().all(early)
+    }
+
+    /// The condition of a late decision, and why it is late.
+    fn explain(&self, outcomes: &[(u32, Expr)]) -> (String, String) {
+        let pool = &self.engine.pool;
+        let condition = outcomes[0].1;
+        let mut reasons: Vec<String> = Vec::new();
+        for symbol in pool.support(condition) {
+            if let Some(origin) = pool.origin(*symbol) {
+                let reason = origin.late_reason();
+                if !reason.is_empty() && !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
+            }
+        }
+        if reasons.is_empty() {
+            reasons.push("the condition is too large to be evaluated early".to_owned());
+        }
+        reasons.truncate(3);
+        (pool.display(condition).to_string(), reasons.join("; "))
+    }
+}
+
+/// Roots and shadows of the archive under construction.
+struct ArchiveNames<'x, 'a, 'm> {
+    explorer: &'x mut Explorer<'a, 'm>,
+}
+
+impl Names for ArchiveNames<'_, '_, '_> {
+    fn root(&mut self, global: GlobalId) -> Option<RootId> {
+        let global = &self.explorer.engine.module.globals[global];
+        (!global.thread_local).then(|| self.explorer.builder.root(&global.name, global.size))
+    }
+
+    fn shadow(&mut self, register: &ShadowRegister) -> Option<(u16, ShadowId)> {
+        let module = self.explorer.engine.module;
+        let function = &module.functions[register.function];
+        let ty = match register.value {
+            RegisterKind::Argument(index) => &function.args[index as usize],
+            RegisterKind::Instruction(index) => &function.instrs[InstrId(index)].ty,
+        };
+        let width = crate::symbolic::engine::width(ty)?;
+        let at = self.explorer.site(SiteRef::Entry(register.function));
+        let shadow = self.explorer.builder.shadow(Shadow {
+            at,
+            value: Register {
+                function: function.name.clone(),
+                value: register.value,
+            },
+            width,
+        });
+        Some((register.slot, shadow))
+    }
+}

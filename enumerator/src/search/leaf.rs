@@ -1,0 +1,175 @@
+//! Ends of paths: exit, deadlock, and what was not explored.
+
+use schedules::archive::{Held, InputValue, Next, StepId, Stuck};
+
+use super::{Explorer, Path};
+use crate::symbolic::expr::{Assignment, Expr, Origin};
+use crate::symbolic::solver::Answer;
+use crate::threads::Blocked;
+use crate::threads::trail::SiteRef;
+
+impl Explorer<'_, '_> {
+    /// Ends a path.
+    pub(super) fn leaf(&mut self, path: &mut Path, next: Next) -> StepId {
+        self.leaves += 1;
+        if self.leaves > super::MANY_LEAVES && !self.found.prefer_elastic {
+            self.found.prefer_elastic = true;
+            self.found.decisions.clear();
+        }
+        let fragment = self.fragment(&mut path.world);
+        self.builder.step(fragment, next)
+    }
+
+    /// Ends a path that is not explored further.
+    pub(super) fn gap_leaf(
+        &mut self,
+        path: &mut Path,
+        at: Option<SiteRef>,
+        reason: &str,
+    ) -> StepId {
+        self.gaps += 1;
+        let site = at.map(|at| self.stamped(at));
+        let gap = self.builder.gap(reason, site);
+        self.leaf(path, Next::Unexplored { gap })
+    }
+
+    /// A site for a place, even if it carries no id of its own.
+    fn stamped(&mut self, at: SiteRef) -> schedules::SiteId {
+        match at {
+            SiteRef::Instr(func, id) => {
+                let function = &self.engine.module.functions[func];
+                match function.instrs[id].site {
+                    0 => self.site(SiteRef::Entry(func)),
+                    _ => self.site(at),
+                }
+            }
+            SiteRef::Entry(_) => self.site(at),
+        }
+    }
+
+    /// Ends a path on which nobody can move.
+    pub(super) fn deadlock_leaf(
+        &mut self,
+        path: &mut Path,
+        blocked: &[(usize, Blocked)],
+    ) -> StepId {
+        let mut stuck = Vec::new();
+        for (slot, why) in blocked {
+            let context = self.context_of(path, *slot);
+            let object = self.builder.object(&why.object, false);
+            let mut holds = Vec::new();
+            for (name, site) in path.world.held_by(*slot) {
+                let object = self.builder.object(&name, false);
+                let site = self.site(site);
+                holds.push(Held { object, site });
+            }
+            stuck.push(Stuck {
+                slot: *slot as u16,
+                context,
+                op: why.op,
+                object,
+                waits_for: why.waits_for.iter().map(|slot| *slot as u16).collect(),
+                holds,
+            });
+        }
+        stuck.sort_by_key(|stuck| stuck.slot);
+        let conjuncts = path.world.state.path.clone();
+        let condition = conjuncts
+            .iter()
+            .map(|conjunct| {
+                let text = self.engine.pool.display(*conjunct).to_string();
+                self.builder.text(&text)
+            })
+            .collect();
+        let (input, certain) = self.inputs(&conjuncts);
+        self.leaf(
+            path,
+            Next::Deadlock {
+                stuck,
+                condition,
+                input,
+                certain,
+            },
+        )
+    }
+
+    fn context_of(&mut self, path: &Path, slot: usize) -> schedules::ContextId {
+        let frames: Vec<SiteRef> = path.world.state.threads[slot]
+            .frames
+            .iter()
+            .enumerate()
+            .map(|(depth, frame)| {
+                let top = depth + 1 == path.world.state.threads[slot].frames.len();
+                // Callers stand behind their call.
+                let instr = match top {
+                    true => frame.next,
+                    false => frame.next,
+                };
+                SiteRef::Instr(frame.func, instr)
+            })
+            .collect();
+        let sites: Vec<_> = frames
+            .into_iter()
+            .map(|frame| self.stamped(frame))
+            .collect();
+        self.builder.context(&sites)
+    }
+
+    /// A concrete input that satisfies the path, and whether the path really exists.
+    fn inputs(&mut self, conjuncts: &[Expr]) -> (Vec<InputValue>, bool) {
+        let pool = &self.engine.pool;
+        let mut symbols: Vec<Expr> = conjuncts
+            .iter()
+            .flat_map(|conjunct| pool.support(*conjunct).to_vec())
+            .collect();
+        symbols.sort_unstable();
+        symbols.dedup();
+        let exact = symbols.iter().all(|symbol| {
+            matches!(
+                pool.origin(*symbol),
+                Some(Origin::Input { .. } | Origin::Register { .. } | Origin::External { .. })
+            )
+        });
+        let model = match self.engine.solver.check(&self.engine.pool, conjuncts) {
+            Answer::Sat(model) => model,
+            Answer::Unsat | Answer::Unknown => return (Vec::new(), false),
+        };
+        let values = symbols
+            .iter()
+            .filter_map(|symbol| self.input_value(*symbol, &model))
+            .collect();
+        (values, exact)
+    }
+
+    fn input_value(&mut self, symbol: Expr, model: &Assignment) -> Option<InputValue> {
+        let pool = &self.engine.pool;
+        let origin = pool.origin(symbol)?;
+        if !matches!(
+            origin,
+            Origin::Input { .. } | Origin::Register { .. } | Origin::External { .. }
+        ) {
+            return None;
+        }
+        let value = crate::symbolic::expr::concrete::signed(
+            pool.width(symbol),
+            model.get(symbol).unwrap_or(0),
+        );
+        let name = origin.name().to_owned();
+        // What a number was read from is more use than the number.
+        let parsed = name
+            .strip_suffix(')')
+            .and_then(|name| name.split_once('('))
+            .filter(|(function, of)| {
+                (function.starts_with("ato") || function.starts_with("strto"))
+                    && of.starts_with("argv[")
+            });
+        let (name, value) = match parsed {
+            Some((_, of)) => (of.to_owned(), format!("\"{value}\"")),
+            None => (name, value.to_string()),
+        };
+        Some(InputValue {
+            name: self.builder.text(&name),
+            value,
+        })
+    }
+}

@@ -1,0 +1,461 @@
+//! Calls: functions of the program, the C library, intrinsics, and what nobody knows.
+//!
+//! A call that leaves the program returns an unknown value and changes what it may change; `libc` knows better for some.
+
+use schedules::primitives::{Policy, lookup};
+
+use super::engine::{Engine, width};
+use super::expr::{Expr, Origin};
+use super::memory::{Background, Content, Place};
+use super::run::Stop;
+use super::state::{State, Val};
+use crate::analysis::library::{LibraryFunction, Returns, library};
+use crate::analysis::{AbstractObject, SyncEffect};
+use crate::model::{BinOp, Call, Callee, FuncId, InstrId, Type, Value};
+
+/// Where a call stands.
+pub(super) type At = (FuncId, InstrId);
+
+impl Engine<'_> {
+    pub(super) fn call(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        func: FuncId,
+        id: InstrId,
+        call: &Call,
+    ) -> Option<Stop> {
+        let at = (func, id);
+        match &call.callee {
+            Callee::Direct(callee) => self.call_function(state, slot, at, *callee, call),
+            Callee::Indirect(pointer) => self.call_pointer(state, slot, at, pointer, call),
+            Callee::Asm { text, .. } => {
+                self.assembly(state, slot, at, text);
+                None
+            }
+        }
+    }
+
+    fn call_function(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        at: At,
+        callee: FuncId,
+        call: &Call,
+    ) -> Option<Stop> {
+        let module = self.module;
+        let function = &module.functions[callee];
+        if let Some(intrinsic) = function.name.strip_prefix("llvm.") {
+            return self.intrinsic(state, slot, at, intrinsic, call);
+        }
+        if function.is_declaration()
+            && let Some((primitive, row)) = lookup(&function.name)
+        {
+            return match row.policy {
+                Policy::Enforced => Some(Stop::Sync { primitive }),
+                Policy::PassThrough => {
+                    self.pass_through(state, slot, at, &function.name, call);
+                    None
+                }
+                Policy::Refused => Some(Stop::Gap(format!(
+                    "`{}`, called at {}, cannot be enforced",
+                    function.name,
+                    self.place(at.0, at.1)
+                ))),
+            };
+        }
+        if let Some(stop) = self.library_model(state, slot, at, &function.name, call) {
+            return stop;
+        }
+        if !function.is_declaration() {
+            let args = self.arguments(state, slot, call);
+            return self.call_defined(state, slot, callee, args);
+        }
+        match library(&function.name) {
+            Some(row) => self.library_call(state, slot, at, row, call),
+            None => self.unknown_call(state, slot, at, callee, call),
+        }
+    }
+
+    /// Arguments of a call; those passed by value are copied.
+    pub fn arguments(&mut self, state: &mut State, slot: usize, call: &Call) -> Vec<Val> {
+        let mut all = Vec::with_capacity(call.args.len());
+        for (index, (value, ty)) in call.args.iter().zip(&call.arg_types).enumerate() {
+            let value = self.value(state, slot, value, ty);
+            let size = call.byval.get(index).copied().unwrap_or(0);
+            all.push(match (size, &value) {
+                (1.., Val::Scalar(pointer)) => self.copy_of(state, slot, *pointer, size),
+                _ => value,
+            });
+        }
+        all
+    }
+
+    /// A copy of an argument passed by value, on the callee's stack.
+    fn copy_of(&mut self, state: &mut State, slot: usize, pointer: Expr, size: u64) -> Val {
+        let (func, id, _) = self.current(state, slot);
+        let kind = AbstractObject::Stack(func, id);
+        let object = self.new_object(
+            "an argument passed by value".into(),
+            Some(size),
+            kind,
+            false,
+        );
+        let why = "an argument passed by value".to_owned();
+        let source = self.source(Origin::Fresh { why });
+        self.set_content(state, object, Content::new(Background::Unknown(source)));
+        let to = self.pointer(object, 0);
+        self.copy_bytes(state, (func, id), to, pointer, size);
+        Val::Scalar(to)
+    }
+
+    fn call_pointer(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        at: At,
+        pointer: &Value,
+        call: &Call,
+    ) -> Option<Stop> {
+        let target = self.scalar(state, slot, pointer, &Type::Ptr);
+        let mut functions = Vec::new();
+        let mut known = true;
+        for target in self.resolve(target) {
+            match target.place {
+                Place::Object(object, _) => match self.objects.info(object).kind {
+                    AbstractObject::Function(function) => functions.push(function),
+                    _ => known = false,
+                },
+                Place::Null => {}
+                Place::Unknown(_) => known = false,
+            }
+        }
+        if !known {
+            let callees = self.facts.callees(at.0, at.1);
+            if callees.unknown {
+                return Some(Stop::Gap(format!(
+                    "nobody knows which function is called at {}",
+                    self.place(at.0, at.1)
+                )));
+            }
+            functions = callees.known.clone();
+        }
+        functions.sort_unstable();
+        functions.dedup();
+        if let [only] = functions.as_slice() {
+            return self.call_function(state, slot, at, *only, call);
+        }
+        let facts = self.facts;
+        let silent = |callee: &FuncId| facts.effects(*callee).sync == SyncEffect::None;
+        if functions.iter().all(silent) {
+            for callee in &functions {
+                self.forget_callee(state, at, *callee);
+            }
+            self.return_unknown(state, slot, at, "a function pointer");
+            return None;
+        }
+        Some(Stop::Gap(format!(
+            "the function called at {} is one of {}, and some of them synchronize",
+            self.place(at.0, at.1),
+            functions.len()
+        )))
+    }
+
+    fn forget_callee(&mut self, state: &mut State, at: At, callee: FuncId) {
+        let name = format!("what {} left", self.module.functions[callee].name);
+        let site = self.module.functions[at.0].instrs[at.1].site;
+        let source = self.source(Origin::Summary { site, name });
+        let facts = self.facts;
+        self.forget_mods(state, &facts.effects(callee).mods, source);
+    }
+
+    /// Replaces a silent call by what it may have done.
+    pub(super) fn skip_call(&mut self, state: &mut State, slot: usize, callee: FuncId) {
+        self.counters.skipped_calls += 1;
+        let (func, id, _) = self.current(state, slot);
+        self.forget_callee(state, (func, id), callee);
+        let name = self.module.functions[callee].name.clone();
+        self.return_unknown(state, slot, (func, id), &name);
+    }
+
+    /// The call at which the thread stands returns something unknown.
+    pub fn return_unknown(&mut self, state: &mut State, slot: usize, at: At, callee: &str) {
+        let value = self.unknown_result(at, &format!("{callee}()"));
+        self.finish(state, slot, value);
+    }
+
+    pub(super) fn unknown_result(&mut self, at: At, name: &str) -> Option<Val> {
+        let instr = &self.module.functions[at.0].instrs[at.1];
+        if instr.ty == Type::Void {
+            return None;
+        }
+        let name = format!("{name} at {}", self.place(at.0, at.1));
+        Some(self.fresh(&instr.ty, || Origin::External {
+            site: instr.site,
+            name: name.clone(),
+        }))
+    }
+
+    fn unknown_call(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        at: At,
+        callee: FuncId,
+        call: &Call,
+    ) -> Option<Stop> {
+        let facts = self.facts;
+        let effects = facts.effects(callee);
+        let name = self.module.functions[callee].name.clone();
+        if effects.sync != SyncEffect::None {
+            return Some(Stop::Gap(format!(
+                "`{name}`, called at {}, is outside the program and may call back into it",
+                self.place(at.0, at.1)
+            )));
+        }
+        self.externals.insert(name.clone());
+        self.forget_callee(state, at, callee);
+        if call.noreturn || self.module.functions[callee].noreturn {
+            return Some(Stop::Ended);
+        }
+        self.return_unknown(state, slot, at, &name);
+        None
+    }
+
+    /// A library function by its row.
+    fn library_call(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        at: At,
+        row: &LibraryFunction,
+        call: &Call,
+    ) -> Option<Stop> {
+        if row.ends {
+            return Some(Stop::Ended);
+        }
+        let site = self.module.functions[at.0].instrs[at.1].site;
+        for callback in row.calls {
+            let Some(value) = call.args.get(*callback as usize) else {
+                continue;
+            };
+            if let Some(stop) = self.call_back(state, slot, at, row.symbol, value) {
+                return Some(stop);
+            }
+        }
+        for (index, value) in call.args.iter().enumerate() {
+            let written = row.writes.contains(&(index as u8))
+                || (row.writes_rest && index >= self.declared(call));
+            if written && call.arg_types[index] == Type::Ptr {
+                let pointer = self.scalar(state, slot, value, &Type::Ptr);
+                let name = format!("what {} wrote", row.symbol);
+                let source = self.source(Origin::External { site, name });
+                self.forget_pointed(state, at, value, pointer, source);
+            }
+        }
+        let result = match row.returns {
+            Returns::Nothing => None,
+            Returns::Arg(index) => {
+                // Somewhere into the argument's object, or null.
+                let unknown = self.unknown_result(at, &format!("{}()", row.symbol));
+                match (call.args.get(index as usize), unknown) {
+                    (Some(value), Some(Val::Scalar(offset))) => {
+                        let ty = &call.arg_types[index as usize];
+                        let base = self.scalar(state, slot, value, ty);
+                        Some(self.result_within(row.symbol, base, offset))
+                    }
+                    (_, unknown) => unknown,
+                }
+            }
+            Returns::NewObject | Returns::Resized(_) | Returns::ArgOrNew(_) => {
+                let pointer = self.allocate(state, at, None, row.symbol);
+                let name = format!("whether {} succeeded", row.symbol);
+                let made = self.pool.symbol(1, Origin::External { site, name });
+                let null = self.pool.constant(64, 0);
+                Some(Val::Scalar(self.pool.ite(made, pointer, null)))
+            }
+            Returns::Value | Returns::Static => {
+                self.unknown_result(at, &format!("{}()", row.symbol))
+            }
+        };
+        self.finish(state, slot, result);
+        None
+    }
+
+    /// Functions that return one of their arguments return exactly that, or search in it.
+    fn result_within(&mut self, symbol: &str, base: Expr, offset: Expr) -> Val {
+        const SAME: &[&str] = &[
+            "strcpy", "strncpy", "strcat", "strncat", "memcpy", "memmove", "memset",
+        ];
+        let plain = symbol.trim_start_matches("__").trim_end_matches("_chk");
+        if SAME.contains(&plain) {
+            return Val::Scalar(base);
+        }
+        let null = self.pool.constant(64, 0);
+        let why = format!("whether {symbol} found something");
+        let found = self.pool.symbol(1, Origin::External { site: 0, name: why });
+        let inside = self.pool.bin(BinOp::Add, base, offset);
+        Val::Scalar(self.pool.ite(found, inside, null))
+    }
+
+    /// The number of arguments that a variadic callee declares.
+    fn declared(&self, call: &Call) -> usize {
+        match call.callee {
+            Callee::Direct(callee) => self.module.functions[callee].args.len(),
+            _ => 0,
+        }
+    }
+
+    /// The library calls a function of the program, any number of times.
+    fn call_back(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        at: At,
+        symbol: &str,
+        value: &Value,
+    ) -> Option<Stop> {
+        let pointer = self.scalar(state, slot, value, &Type::Ptr);
+        for target in self.resolve(pointer) {
+            let Place::Object(object, _) = target.place else {
+                continue;
+            };
+            let AbstractObject::Function(callee) = self.objects.info(object).kind else {
+                continue;
+            };
+            if self.facts.effects(callee).sync != SyncEffect::None {
+                return Some(Stop::Gap(format!(
+                    "`{symbol}`, called at {}, calls back `{}`, which synchronizes",
+                    self.place(at.0, at.1),
+                    self.module.functions[callee].name
+                )));
+            }
+            self.forget_callee(state, at, callee);
+        }
+        None
+    }
+
+    /// Forgets the objects that a pointer may point to.
+    pub(super) fn forget_pointed(
+        &mut self,
+        state: &mut State,
+        at: At,
+        operand: &Value,
+        pointer: Expr,
+        source: super::memory::SourceId,
+    ) {
+        for target in self.resolve(pointer) {
+            match target.place {
+                Place::Null => {}
+                Place::Object(object, _) => self.forget(state, object, source),
+                Place::Unknown(_) => self.lose_pointed(state, at, operand),
+            }
+        }
+    }
+
+    /// New memory from the heap, its contents undefined.
+    pub(super) fn allocate(
+        &mut self,
+        state: &mut State,
+        at: At,
+        size: Option<u64>,
+        from: &str,
+    ) -> Expr {
+        let name = format!("{from} at {}", self.place(at.0, at.1));
+        let kind = AbstractObject::Heap(at.0, at.1);
+        let object = self.new_object(name.clone(), size, kind, false);
+        let why = format!("{name}, not initialized");
+        let source = self.source(Origin::Fresh { why });
+        self.set_content(state, object, Content::new(Background::Unknown(source)));
+        self.pointer(object, 0)
+    }
+
+    fn assembly(&mut self, state: &mut State, slot: usize, at: At, text: &str) {
+        let harmless = ["", "nop", "pause", "rep; nop", "rep;nop", "rep nop"];
+        if !harmless.contains(&text.trim()) {
+            let site = self.module.functions[at.0].instrs[at.1].site;
+            let name = format!("what assembly at {} wrote", self.place(at.0, at.1));
+            let source = self.source(Origin::External { site, name });
+            let everything = crate::analysis::ModSet {
+                everything: true,
+                ..Default::default()
+            };
+            self.forget_mods(state, &everything, source);
+        }
+        self.return_unknown(state, slot, at, "assembly");
+    }
+
+    /// A function of the threads library that neither blocks nor orders threads.
+    fn pass_through(&mut self, state: &mut State, slot: usize, at: At, name: &str, call: &Call) {
+        let zero = |engine: &mut Self| {
+            let ty = &engine.module.functions[at.0].instrs[at.1].ty;
+            let width = width(ty);
+            width.map(|width| Val::Scalar(engine.pool.constant(width, 0)))
+        };
+        let result = match name {
+            "pthread_self" | "thrd_current" => state.threads[slot].handle.map(Val::Scalar),
+            "pthread_equal" | "thrd_equal" => {
+                let a = self.scalar(state, slot, &call.args[0], &Type::Int(64));
+                let b = self.scalar(state, slot, &call.args[1], &Type::Int(64));
+                let equal = self.same_address(a, b);
+                Some(Val::Scalar(self.pool.zext(equal, 32)))
+            }
+            "pthread_mutexattr_init" => {
+                let zero32 = self.pool.constant(32, 0);
+                self.write_out(state, slot, at, &call.args[0], zero32);
+                zero(self)
+            }
+            "pthread_mutexattr_settype" => {
+                let kind = self.scalar(state, slot, &call.args[1], &Type::Int(32));
+                self.write_out(state, slot, at, &call.args[0], kind);
+                zero(self)
+            }
+            "pthread_setspecific" | "tss_set" => {
+                let key = self.scalar(state, slot, &call.args[0], &Type::Int(32));
+                let value = self.scalar(state, slot, &call.args[1], &Type::Ptr);
+                state.thread_mut(slot).specific.insert(key, value);
+                zero(self)
+            }
+            "pthread_getspecific" | "tss_get" => {
+                let key = self.scalar(state, slot, &call.args[0], &Type::Int(32));
+                match state.threads[slot].specific.get(&key) {
+                    Some(value) => Some(Val::Scalar(*value)),
+                    // Keys that are not known to be the same: anything that was stored.
+                    None if !state.threads[slot].specific.is_empty() => {
+                        self.unknown_result(at, name)
+                    }
+                    None => zero(self),
+                }
+            }
+            _ => {
+                for (value, ty) in call.args.iter().zip(&call.arg_types) {
+                    if *ty == Type::Ptr && writes_attributes(name) {
+                        let pointer = self.scalar(state, slot, value, ty);
+                        let site = self.module.functions[at.0].instrs[at.1].site;
+                        let name = format!("what {name} wrote");
+                        let source = self.source(Origin::External { site, name });
+                        self.forget_pointed(state, at, value, pointer, source);
+                    }
+                }
+                if writes_attributes(name) {
+                    zero(self)
+                } else {
+                    self.unknown_result(at, name)
+                }
+            }
+        };
+        self.finish(state, slot, result);
+    }
+
+    /// Stores a word through a pointer argument.
+    pub fn write_out(&mut self, state: &mut State, slot: usize, at: At, to: &Value, value: Expr) {
+        let pointer = self.scalar(state, slot, to, &Type::Ptr);
+        self.store_bytes(state, at, to, pointer, value);
+    }
+}
+
+/// Setting up attributes always succeeds with valid arguments.
+fn writes_attributes(name: &str) -> bool {
+    name.contains("attr_") || name == "pthread_key_create" || name == "tss_create"
+}

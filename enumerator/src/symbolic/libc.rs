@@ -1,0 +1,444 @@
+//! What some C library functions and intrinsics compute, where the search gains from knowing it.
+//!
+//! Everything else goes by the table of effects in `analysis::library`. Allocation is assumed to succeed; the archive says so.
+
+use super::calls::At;
+use super::engine::Engine;
+use super::expr::{Expr, Origin};
+use super::memory::{Background, Content, Place};
+use super::run::Stop;
+use super::state::{State, Val};
+use crate::model::{BinOp, Call, CastOp, Cmp, InstrKind, Type};
+
+/// Copies of more bytes than this are forgotten, not copied.
+const MAX_COPY: u64 = 4096;
+
+impl Engine<'_> {
+    /// An intrinsic by its name without `llvm.`.
+    pub(super) fn intrinsic(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        at: At,
+        name: &str,
+        call: &Call,
+    ) -> Option<Stop> {
+        let ty = &self.module.functions[at.0].instrs[at.1].ty;
+        let root = name.split('.').next().unwrap_or(name);
+        let result = match root {
+            "memcpy" | "memmove" => {
+                self.copy(state, slot, at, call);
+                None
+            }
+            "memset" => {
+                self.set(state, slot, at, call);
+                None
+            }
+            "trap" | "debugtrap" | "ubsantrap" => return Some(Stop::Ended),
+            "threadlocal" | "expect" | "launder" | "strip" | "ptrmask" if !call.args.is_empty() => {
+                Some(self.value(state, slot, &call.args[0], &call.arg_types[0]))
+            }
+            "umin" | "umax" | "smin" | "smax" => {
+                let a = self.scalar(state, slot, &call.args[0], ty);
+                let b = self.scalar(state, slot, &call.args[1], ty);
+                let op = match root {
+                    "umin" => Cmp::Ult,
+                    "umax" => Cmp::Ugt,
+                    "smin" => Cmp::Slt,
+                    _ => Cmp::Sgt,
+                };
+                let pick = self.pool.cmp(op, a, b);
+                Some(Val::Scalar(self.pool.ite(pick, a, b)))
+            }
+            "abs" => {
+                let a = self.scalar(state, slot, &call.args[0], ty);
+                let zero = self.pool.constant(self.pool.width(a), 0);
+                let negative = self.pool.cmp(Cmp::Slt, a, zero);
+                let minus = self.pool.bin(BinOp::Sub, zero, a);
+                Some(Val::Scalar(self.pool.ite(negative, minus, a)))
+            }
+            "sadd" | "uadd" | "ssub" | "usub" | "smul" | "umul" if name.contains("overflow") => {
+                Some(self.overflowing(state, slot, root, call))
+            }
+            "bswap" => {
+                let a = self.scalar(state, slot, &call.args[0], ty);
+                let bytes = self.pool.width(a) / 8;
+                let mut value = self.pool.extract(a, 0, 8);
+                for byte in 1..bytes {
+                    let next = self.pool.extract(a, byte * 8, 8);
+                    value = self.pool.concat(value, next);
+                }
+                Some(Val::Scalar(value))
+            }
+            "objectsize" => Some(self.word(64, u128::from(u64::MAX))),
+            "is" if name.starts_with("is.constant") => Some(self.word(1, 0)),
+            "stacksave" => Some(self.word(64, 0x1000)),
+            "lifetime" | "assume" | "dbg" | "stackrestore" | "prefetch" | "donothing"
+            | "invariant" | "experimental" | "va_end" | "sideeffect" | "annotation" | "var" => None,
+            "va_start" => {
+                self.va_start(state, slot, at, call);
+                None
+            }
+            "va_copy" => {
+                let size = 24;
+                let to = self.scalar(state, slot, &call.args[0], &Type::Ptr);
+                let from = self.scalar(state, slot, &call.args[1], &Type::Ptr);
+                self.copy_bytes(state, at, to, from, size);
+                None
+            }
+            // Floating point and whatever else only computes.
+            _ => self.unknown_result(at, &format!("llvm.{root}")),
+        };
+        self.finish(state, slot, result);
+        None
+    }
+
+    /// The argument list: what it yields is unknown, and it can be read through its fields as any memory.
+    fn va_start(&mut self, state: &mut State, slot: usize, at: At, call: &Call) {
+        let pointer = self.scalar(state, slot, &call.args[0], &Type::Ptr);
+        // x86-64: gp_offset, fp_offset, overflow_arg_area, reg_save_area. All registers count as used up, so every argument is
+        // in the overflow area, eight bytes each.
+        let varargs = state.frame(slot).varargs.clone();
+        let area = self.allocate(state, at, None, "variable arguments");
+        for (index, value) in varargs.iter().enumerate() {
+            let place = self.offset_pointer(area, 8 * index as i64);
+            if let Val::Scalar(value) = value {
+                self.store_bytes(state, at, &call.args[0], place, *value);
+            }
+        }
+        let fields = [(0, 32, 48u128), (4, 32, 304)];
+        for (offset, width, value) in fields {
+            let place = self.offset_pointer(pointer, offset);
+            let value = self.pool.constant(width, value);
+            self.store_bytes(state, at, &call.args[0], place, value);
+        }
+        for offset in [8, 16] {
+            let place = self.offset_pointer(pointer, offset);
+            self.store_bytes(state, at, &call.args[0], place, area);
+        }
+    }
+
+    fn overflowing(&mut self, state: &mut State, slot: usize, root: &str, call: &Call) -> Val {
+        let ty = &call.arg_types[0];
+        let a = self.scalar(state, slot, &call.args[0], ty);
+        let b = self.scalar(state, slot, &call.args[1], ty);
+        let op = match &root[1..] {
+            "add" => BinOp::Add,
+            "sub" => BinOp::Sub,
+            _ => BinOp::Mul,
+        };
+        let width = self.pool.width(a);
+        let value = self.pool.bin(op, a, b);
+        let overflow = if width > 64 {
+            let name = "an overflow of wide numbers".to_owned();
+            self.pool.symbol(1, Origin::Fresh { why: name })
+        } else {
+            let cast = match &root[..1] {
+                "s" => CastOp::SExt,
+                _ => CastOp::ZExt,
+            };
+            let wide = |engine: &mut Self, e| engine.resize(cast, e, 2 * width);
+            let (x, y, z) = (wide(self, a), wide(self, b), wide(self, value));
+            let exact = self.pool.bin(op, x, y);
+            self.pool.cmp(Cmp::Ne, exact, z)
+        };
+        Val::Aggregate(std::rc::Rc::new(vec![
+            Val::Scalar(value),
+            Val::Scalar(overflow),
+        ]))
+    }
+
+    fn copy(&mut self, state: &mut State, slot: usize, at: At, call: &Call) {
+        let to = self.scalar(state, slot, &call.args[0], &Type::Ptr);
+        let from = self.scalar(state, slot, &call.args[1], &Type::Ptr);
+        let size = self.scalar(state, slot, &call.args[2], &call.arg_types[2]);
+        match self.pool.as_const(size) {
+            Some(size) if size <= u128::from(MAX_COPY) && self.is_exact(to) => {
+                self.copy_bytes(state, at, to, from, size as u64);
+            }
+            _ => {
+                let site = self.module.functions[at.0].instrs[at.1].site;
+                let name = format!("what was copied at {}", self.place(at.0, at.1));
+                let source = self.source(Origin::Summary { site, name });
+                self.forget_pointed(state, at, &call.args[0], to, source);
+            }
+        }
+    }
+
+    /// Does the pointer point to one place in one object?
+    fn is_exact(&mut self, pointer: Expr) -> bool {
+        match self.resolve(pointer).as_slice() {
+            [only] => {
+                matches!(only.place, Place::Object(_, offset) if self.pool.as_const(offset).is_some())
+            }
+            _ => false,
+        }
+    }
+
+    /// Copies bytes, as words where both sides have such.
+    pub(super) fn copy_bytes(
+        &mut self,
+        state: &mut State,
+        at: At,
+        to: Expr,
+        from: Expr,
+        size: u64,
+    ) {
+        let operand = match &self.module.functions[at.0].instrs[at.1].kind {
+            InstrKind::Call(call) | InstrKind::Invoke { call, .. } => call.args.first().cloned(),
+            _ => None,
+        };
+        let Some(operand) = operand else {
+            return;
+        };
+        // All is read before anything is written: the ranges may overlap.
+        let mut pieces = Vec::new();
+        let mut offset = 0;
+        while offset < size {
+            let step = [8, 4, 2, 1]
+                .into_iter()
+                .find(|step| offset + step <= size)
+                .unwrap_or(1);
+            let place = self.offset_pointer(from, offset as i64);
+            let ty = Type::Int(step as u32 * 8);
+            let value = self.load(state, at, &operand_from(self, at), place, &ty);
+            pieces.push((offset, value, ty));
+            offset += step;
+        }
+        for (offset, value, ty) in pieces {
+            let place = self.offset_pointer(to, offset as i64);
+            self.store(state, at, &operand, place, &value, &ty);
+        }
+    }
+
+    fn set(&mut self, state: &mut State, slot: usize, at: At, call: &Call) {
+        let to = self.scalar(state, slot, &call.args[0], &Type::Ptr);
+        let byte = self.scalar(state, slot, &call.args[1], &Type::Int(8));
+        let size = self.scalar(state, slot, &call.args[2], &call.arg_types[2]);
+        let exact = match self.resolve(to).as_slice() {
+            [only] => match only.place {
+                Place::Object(object, offset) => self
+                    .pool
+                    .as_const(offset)
+                    .map(|offset| (object, offset as u64)),
+                _ => None,
+            },
+            _ => None,
+        };
+        match (exact, self.pool.as_const(size), self.pool.as_const(byte)) {
+            (Some((object, offset)), Some(size), Some(0)) => {
+                self.cover(
+                    state,
+                    object,
+                    offset,
+                    offset + size as u64,
+                    Background::Zero,
+                );
+            }
+            (Some((object, offset)), Some(size), Some(byte)) if size <= u128::from(MAX_COPY) => {
+                let byte = self.pool.constant(8, byte & 0xff);
+                for index in 0..size as u64 {
+                    self.write(state, object, offset + index, byte);
+                }
+            }
+            _ => {
+                let site = self.module.functions[at.0].instrs[at.1].site;
+                let name = format!("what memset at {} left", self.place(at.0, at.1));
+                let source = self.source(Origin::Summary { site, name });
+                self.forget_pointed(state, at, &call.args[0], to, source);
+            }
+        }
+    }
+
+    /// A library function that has a model of its own. `None`: it has none.
+    pub(super) fn library_model(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        at: At,
+        name: &str,
+        call: &Call,
+    ) -> Option<Option<Stop>> {
+        let result = match name {
+            "malloc" | "valloc" => {
+                let size = self.scalar(state, slot, &call.args[0], &Type::Int(64));
+                let size = self.pool.as_const(size).map(|size| size as u64);
+                Some(Val::Scalar(self.allocate(state, at, size, name)))
+            }
+            "aligned_alloc" | "memalign" => {
+                let size = self.scalar(state, slot, &call.args[1], &Type::Int(64));
+                let size = self.pool.as_const(size).map(|size| size as u64);
+                Some(Val::Scalar(self.allocate(state, at, size, name)))
+            }
+            "posix_memalign" => {
+                let size = self.scalar(state, slot, &call.args[2], &Type::Int(64));
+                let size = self.pool.as_const(size).map(|size| size as u64);
+                let pointer = self.allocate(state, at, size, name);
+                self.write_out(state, slot, at, &call.args[0], pointer);
+                Some(self.word(32, 0))
+            }
+            "calloc" => {
+                let count = self.scalar(state, slot, &call.args[0], &Type::Int(64));
+                let each = self.scalar(state, slot, &call.args[1], &Type::Int(64));
+                let size = self.pool.bin(BinOp::Mul, count, each);
+                let size = self.pool.as_const(size).map(|size| size as u64);
+                let pointer = self.allocate(state, at, size, name);
+                let object = self.objects.at(pointer).expect("just made");
+                self.set_content(state, object, Content::new(Background::Zero));
+                Some(Val::Scalar(pointer))
+            }
+            "realloc" => {
+                let size = self.scalar(state, slot, &call.args[1], &Type::Int(64));
+                let size = self.pool.as_const(size).map(|size| size as u64);
+                let old = self.scalar(state, slot, &call.args[0], &Type::Ptr);
+                let pointer = self.allocate(state, at, size, name);
+                self.move_contents(state, at, old, pointer);
+                Some(Val::Scalar(pointer))
+            }
+            "free" => {
+                let pointer = self.scalar(state, slot, &call.args[0], &Type::Ptr);
+                let targets = self.resolve(pointer);
+                if let [only] = targets.as_slice()
+                    && let Place::Object(object, _) = only.place
+                {
+                    self.free(state, object);
+                }
+                None
+            }
+            "atoi" | "atol" | "strtol" | "strtoul" | "strtoll" | "strtoull" | "atoll"
+                if name.starts_with("ato") || self.is_null(state, slot, call, 1) =>
+            {
+                Some(self.parse_number(state, slot, at, name, call))
+            }
+            "strlen" => {
+                let pointer = self.scalar(state, slot, &call.args[0], &Type::Ptr);
+                let text = self.known_text(state, pointer)?;
+                Some(self.word(64, text.len() as u128))
+            }
+            "strcmp" => {
+                let a = self.scalar(state, slot, &call.args[0], &Type::Ptr);
+                let b = self.scalar(state, slot, &call.args[1], &Type::Ptr);
+                let (a, b) = (self.known_text(state, a)?, self.known_text(state, b)?);
+                let order = a.cmp(&b) as i32;
+                Some(self.word(32, u128::from(order as u32)))
+            }
+            _ => return None,
+        };
+        self.finish(state, slot, result);
+        Some(None)
+    }
+
+    /// `realloc`: the new object begins with what the old one held, where that is known.
+    fn move_contents(&mut self, state: &mut State, at: At, old: Expr, new: Expr) {
+        let targets = self.resolve(old);
+        let [only] = targets.as_slice() else {
+            return;
+        };
+        let Place::Object(from, _) = only.place else {
+            return;
+        };
+        let Some(size) = self.objects.info(from).size else {
+            return;
+        };
+        let to = self.objects.at(new).expect("just made");
+        let size = size.min(self.objects.info(to).size.unwrap_or(u64::MAX));
+        if size <= MAX_COPY {
+            self.copy_bytes(state, at, new, old, size);
+        }
+        self.free(state, from);
+    }
+
+    fn is_null(&mut self, state: &mut State, slot: usize, call: &Call, index: usize) -> bool {
+        let value = self.scalar(state, slot, &call.args[index], &Type::Ptr);
+        self.pool.as_const(value) == Some(0)
+    }
+
+    /// The bytes before the first NUL, if all of them are known.
+    fn known_text(&mut self, state: &mut State, pointer: Expr) -> Option<Vec<u8>> {
+        let targets = self.resolve(pointer);
+        let [only] = targets.as_slice() else {
+            return None;
+        };
+        let Place::Object(object, offset) = only.place else {
+            return None;
+        };
+        let start = self.pool.as_const(offset)? as u64;
+        let size = self.objects.info(object).size?;
+        let mut text = Vec::new();
+        for at in start..size.min(start + 4096) {
+            let byte = self.read(state, object, at, 1);
+            match self.pool.as_const(byte)? as u8 {
+                0 => return Some(text),
+                byte => text.push(byte),
+            }
+        }
+        None
+    }
+
+    fn parse_number(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        at: At,
+        name: &str,
+        call: &Call,
+    ) -> Val {
+        let pointer = self.scalar(state, slot, &call.args[0], &Type::Ptr);
+        let instr = &self.module.functions[at.0].instrs[at.1];
+        let width = super::engine::width(&instr.ty).unwrap_or(32);
+        let base = match call.args.get(2) {
+            Some(base) => {
+                let base = self.scalar(state, slot, base, &Type::Int(32));
+                self.pool.as_const(base)
+            }
+            None => Some(10),
+        };
+        if base == Some(10)
+            && let Some(text) = self.known_text(state, pointer)
+            && let Some(value) = decimal(&text)
+        {
+            return self.word(width, value as u128);
+        }
+        let of = match self.pool.origin(pointer).map(|origin| origin.name()) {
+            Some(text) if text.starts_with("argv[") => text.to_owned(),
+            _ => format!("… at {}", self.place(at.0, at.1)),
+        };
+        let name = format!("{name}({of})");
+        let site = instr.site;
+        // The same text gives the same number.
+        let key = (pointer, 1 << 32 | u64::from(width));
+        if let Some(known) = state.outside.get(&key) {
+            return Val::Scalar(*known);
+        }
+        let value = self.pool.symbol(width, Origin::External { site, name });
+        std::rc::Rc::make_mut(&mut state.outside).insert(key, value);
+        Val::Scalar(value)
+    }
+}
+
+/// The operand that a copy reads through.
+fn operand_from(engine: &Engine<'_>, at: At) -> crate::model::Value {
+    match &engine.module.functions[at.0].instrs[at.1].kind {
+        InstrKind::Call(call) | InstrKind::Invoke { call, .. } if call.args.len() > 1 => {
+            call.args[1].clone()
+        }
+        _ => crate::model::Value::Const(crate::model::Const::Null),
+    }
+}
+
+/// What `atoi` makes of a text, where every C library agrees.
+fn decimal(text: &[u8]) -> Option<i64> {
+    let text = std::str::from_utf8(text).ok()?.trim_start();
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let end = digits
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(digits.len());
+    if end == 0 {
+        return Some(0);
+    }
+    let value: i64 = digits[..end].parse().ok()?;
+    (value < i64::from(i32::MAX)).then_some(sign * value)
+}

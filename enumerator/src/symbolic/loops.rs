@@ -1,0 +1,262 @@
+//! Loops that do not synchronize: executed if they end soon, else replaced by what they may have done.
+//!
+//! A summary forgets what the loop may write (mod/ref) and every register it computes, and leaves through each exit under the
+//! exit's own condition over the forgotten values. So whatever the loop really did is among what the summary admits.
+
+use super::engine::{Attempt, Engine};
+use super::expr::{Expr, Origin};
+use super::memory::SourceId;
+use super::run::{Stop, Until};
+use super::state::State;
+use crate::analysis::cfg::LoopId;
+use crate::analysis::{AbstractObject, Extent, ModSet, SyncEffect};
+use crate::model::{BlockId, FuncId, InstrKind, Type};
+
+/// Steps that a loop may take before it is summarized.
+const LOOP_FUEL: u64 = 20_000;
+
+/// What a summarized loop counts for in the estimate of work.
+const SUMMARY_COST: u64 = 2_000;
+
+impl Engine<'_> {
+    /// The silent loop that the thread has just entered from outside.
+    pub(super) fn loop_entered(&self, state: &State, slot: usize, from: BlockId) -> Option<LoopId> {
+        let frame = state.frame(slot);
+        let loops = &self.facts.cfg(frame.func).loops;
+        let id = loops.headed_by(frame.block)?;
+        let silent = self.facts.loop_effects(frame.func, id).sync == SyncEffect::None;
+        (silent && !loops[id].contains(from)).then_some(id)
+    }
+
+    /// Executes or summarizes a loop; `None` if the thread has left it.
+    pub(super) fn enter_loop(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        id: LoopId,
+    ) -> Option<Stop> {
+        let func = state.frame(slot).func;
+        let failures = self.hopeless.get(&(func, id)).copied().unwrap_or(0);
+        if failures < 2 {
+            let saved = state.clone();
+            let depth = state.threads[slot].frames.len();
+            let limit = self.counters.steps + LOOP_FUEL;
+            self.attempts.push(Attempt { depth, id, limit });
+            let stop = self.run(state, slot, Some(Until::LeaveLoop { depth, func, id }));
+            self.attempts.pop();
+            let own_fuel = self.counters.steps > limit;
+            match stop {
+                Stop::Reached => return None,
+                Stop::Ended => return Some(Stop::Ended),
+                Stop::Fuel if !own_fuel => return Some(Stop::Fuel),
+                Stop::Fuel => *self.hopeless.entry((func, id)).or_default() += 2,
+                _ => *self.hopeless.entry((func, id)).or_default() += 1,
+            }
+            *state = saved;
+        }
+        self.summarize(state, slot, id)
+    }
+
+    fn summarize(&mut self, state: &mut State, slot: usize, id: LoopId) -> Option<Stop> {
+        self.counters.summaries += 1;
+        state.thread_mut(slot).cost += SUMMARY_COST;
+        let func = state.frame(slot).func;
+        let facts = self.facts;
+        let cfg = facts.cfg(func);
+        let header = cfg.loops[id].header;
+        let first = self.module.functions[func].blocks[header].first;
+        let (site, place) = (
+            self.module.functions[func].instrs[first].site,
+            self.place(func, first),
+        );
+        let name = format!("what the loop at {place} left");
+        let source = self.source(Origin::Summary { site, name });
+        self.forget_mods(state, &facts.loop_effects(func, id).mods, source);
+        self.forget_registers(state, slot, func, id, site);
+        let mut ways: Vec<State> = Vec::new();
+        for (from, to) in cfg.loops[id].exits.clone() {
+            if self.ends_silently(func, to) {
+                continue;
+            }
+            let mut side = state.clone();
+            if self.leave_by(&mut side, slot, func, from, to) {
+                ways.push(side);
+            }
+        }
+        if ways.len() < 2 {
+            return match ways.pop() {
+                Some(only) => {
+                    *state = only;
+                    None
+                }
+                None => Some(Stop::Gap(format!("the loop at {place} never ends"))),
+            };
+        }
+        self.join_exits(state, slot, func, id, ways)
+    }
+
+    /// Forgets what may have been written.
+    pub(super) fn forget_mods(&mut self, state: &mut State, mods: &ModSet, source: SourceId) {
+        if mods.everything || mods.objects.contains_key(&AbstractObject::External) {
+            state.outside_changed();
+        }
+        let ids: Vec<_> = state.memory.keys().copied().collect();
+        for id in ids {
+            let info = self.objects.info(id);
+            if info.constant {
+                continue;
+            }
+            if mods.everything && self.may_be_outside(info.kind) {
+                self.forget(state, id, source);
+                continue;
+            }
+            let size = info.size;
+            match mods.objects.get(&info.kind) {
+                None => {}
+                Some(Extent::Ranges(ranges)) if size.is_some() => {
+                    for (from, to) in ranges.clone() {
+                        let with = super::memory::Background::Unknown(source);
+                        self.cover(state, id, from, to, with);
+                    }
+                }
+                Some(_) => self.forget(state, id, source),
+            }
+        }
+    }
+
+    fn forget_registers(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        func: FuncId,
+        id: LoopId,
+        site: u64,
+    ) {
+        let blocks = self.facts.cfg(func).loops[id].blocks.clone();
+        for block in blocks {
+            let module = self.module;
+            for (register, instr) in module.functions[func].block_instrs(block) {
+                if instr.ty == Type::Void {
+                    continue;
+                }
+                let name = match &instr.variable {
+                    Some(name) => name.clone(),
+                    None => format!("a value of the loop at {}", self.place(func, register)),
+                };
+                let value = self.fresh(&instr.ty, || Origin::Summary {
+                    site,
+                    name: name.clone(),
+                });
+                state.frame_mut(slot).regs[register.0 as usize] = Some(value);
+            }
+        }
+    }
+
+    /// Leaves a summarized loop by one of its exits; false if that cannot happen.
+    fn leave_by(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        func: FuncId,
+        from: BlockId,
+        to: BlockId,
+    ) -> bool {
+        let module = self.module;
+        let function = &module.functions[func];
+        for (register, instr) in function.block_instrs(from) {
+            if !is_pure(&instr.kind) {
+                continue;
+            }
+            if let Some(value) = self.compute(state, slot, func, register, instr) {
+                state.frame_mut(slot).regs[register.0 as usize] = Some(value);
+            }
+        }
+        let frame = state.frame_mut(slot);
+        frame.block = from;
+        frame.next = function.terminator(from);
+        let condition = self.exit_condition(state, slot, to);
+        if !self.may(state, condition) {
+            return false;
+        }
+        if !self.pool.is_true(condition) {
+            state.path.push(condition);
+        }
+        self.goto(state, slot, to);
+        true
+    }
+
+    fn exit_condition(&mut self, state: &mut State, slot: usize, to: BlockId) -> Expr {
+        let (_, _, instr) = self.current(state, slot);
+        let targets = instr.kind.successors();
+        let mut any = self.pool.bool(false);
+        match self.outcomes(state, slot) {
+            Ok(outcomes) => {
+                for (outcome, condition) in outcomes {
+                    if targets[outcome as usize] == to {
+                        any = self.pool.or(any, condition);
+                    }
+                }
+                any
+            }
+            Err(_) => self.pool.bool(true),
+        }
+    }
+
+    /// Brings the exits of a loop together; which one was taken nobody knows.
+    fn join_exits(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        func: FuncId,
+        id: LoopId,
+        ways: Vec<State>,
+    ) -> Option<Stop> {
+        let depth = state.threads[slot].frames.len();
+        let cfg = self.facts.cfg(func);
+        let loops = &cfg.loops;
+        let mut join = cfg.join(loops[id].header);
+        while let Some(block) = join.filter(|block| loops[id].contains(*block)) {
+            join = cfg.join(block);
+        }
+        let until = match join {
+            Some(block) => Until::Block { depth, block },
+            None => Until::Return { depth },
+        };
+        let mut arrived = Vec::new();
+        for mut side in ways {
+            let why = format!(
+                "which exit a loop of {} took",
+                self.module.functions[func].name
+            );
+            let chosen = self.pool.symbol(1, Origin::Summary { site: 0, name: why });
+            side.path.push(chosen);
+            match self.run(&mut side, slot, Some(until)) {
+                Stop::Reached => arrived.push((chosen, side)),
+                Stop::Ended => {}
+                Stop::Sync { .. } | Stop::Branch { .. } | Stop::Marker | Stop::Returned => {
+                    // The search would have to know which exit was taken.
+                    return Some(Stop::Gap(format!(
+                        "a loop of `{}` has several exits, and what follows them synchronizes differently",
+                        self.module.functions[func].name
+                    )));
+                }
+                stop => return Some(stop),
+            }
+        }
+        self.join_states(state, slot, usize::MAX, arrived)
+    }
+}
+
+fn is_pure(kind: &InstrKind) -> bool {
+    matches!(
+        kind,
+        InstrKind::Bin { .. }
+            | InstrKind::Icmp { .. }
+            | InstrKind::Cast { .. }
+            | InstrKind::Gep { .. }
+            | InstrKind::Select { .. }
+            | InstrKind::Freeze(_)
+            | InstrKind::ExtractValue { .. }
+            | InstrKind::Load { .. }
+    )
+}

@@ -1,0 +1,107 @@
+//! One symbolic state: memory, the threads' stacks, and what the path has decided.
+//!
+//! Cloning is cheap: everything large is shared until it is written.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::expr::Expr;
+use super::memory::{Content, ObjId};
+use crate::model::{BlockId, FuncId, GlobalId, InstrId};
+
+/// An SSA value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Val {
+    /// A word of at most 128 bits; floating-point numbers by their bits.
+    Scalar(Expr),
+    /// A struct, array or vector, by element.
+    Aggregate(Rc<Vec<Val>>),
+    /// Nothing that can be computed with.
+    Opaque,
+}
+
+/// A function's activation.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub func: FuncId,
+    pub block: BlockId,
+    /// The next instruction.
+    pub next: InstrId,
+    pub args: Vec<Val>,
+    /// Set when a block was just entered, to the block control came from.
+    pub entered: Option<BlockId>,
+    /// Arguments beyond the declared ones.
+    pub varargs: Vec<Val>,
+    /// By instruction.
+    pub regs: Vec<Option<Val>>,
+    /// Stack objects to end with the frame.
+    pub locals: Vec<ObjId>,
+}
+
+/// A thread's stack, outermost frame first.
+#[derive(Clone, Debug, Default)]
+pub struct Thread {
+    pub frames: Vec<Rc<Frame>>,
+    /// Its instances of thread-local variables.
+    pub locals: BTreeMap<GlobalId, ObjId>,
+    /// Estimated work so far, in instructions.
+    pub cost: u64,
+    /// The address-like value that is its handle.
+    pub handle: Option<Expr>,
+    /// Thread-specific data by key.
+    pub specific: BTreeMap<Expr, Expr>,
+    /// What its entry function returned.
+    pub result: Option<Val>,
+}
+
+impl Thread {
+    /// The innermost frame.
+    pub fn top(&self) -> &Frame {
+        self.frames.last().expect("a running thread has a frame")
+    }
+
+    /// The innermost frame, to change it.
+    pub fn top_mut(&mut self) -> &mut Frame {
+        Rc::make_mut(
+            self.frames
+                .last_mut()
+                .expect("a running thread has a frame"),
+        )
+    }
+}
+
+/// Memory, threads, path.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    pub memory: Rc<BTreeMap<ObjId, Rc<Content>>>,
+    /// By slot.
+    pub threads: Vec<Rc<Thread>>,
+    /// Conjuncts that hold.
+    pub path: Vec<Expr>,
+    /// Loads through pointers that nobody knows, since the last write that could have changed them: pointer and size to value.
+    pub outside: Rc<BTreeMap<(Expr, u64), Expr>>,
+}
+
+impl State {
+    /// A thread, to change it.
+    pub fn thread_mut(&mut self, slot: usize) -> &mut Thread {
+        Rc::make_mut(&mut self.threads[slot])
+    }
+
+    /// The innermost frame of a thread.
+    pub fn frame(&self, slot: usize) -> &Frame {
+        self.threads[slot].top()
+    }
+
+    /// The innermost frame of a thread, to change it.
+    pub fn frame_mut(&mut self, slot: usize) -> &mut Frame {
+        self.thread_mut(slot).top_mut()
+    }
+
+    /// Something that code outside the program may read has changed.
+    pub fn outside_changed(&mut self) {
+        if !self.outside.is_empty() {
+            self.outside = Rc::default();
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! The protocol under loom: every order of steps and every value a load may return, for the code that ships.
+//!
+//! Run with `make loom` (`RUSTFLAGS="--cfg loom" cargo test -p heddle-rt --lib --release`). A lost wake-up is a deadlock of the model, a missing
+//! ordering is a concurrent access to a [`Cell`].
+
+use std::sync::OnceLock;
+
+use loom::cell::UnsafeCell as Cell;
+use loom::sync::Arc;
+use loom::thread;
+use schedules::archive::*;
+use schedules::primitives::NodeOp;
+use schedules::{ArchiveBuilder, BuildNode, OpenArchive};
+
+use crate::block::Block;
+use crate::gate::{Counter, Patience};
+use crate::node::{self, Found};
+use crate::options::Options;
+use crate::walk;
+use crate::world::{Tables, World};
+
+/// Sleeps at once and never gives up.
+struct Patient;
+
+impl Patience for Patient {
+    fn keep_spinning(&mut self) -> bool {
+        false
+    }
+    fn gave_up(&mut self) -> bool {
+        false
+    }
+    fn wake_time(&self) -> u64 {
+        0
+    }
+}
+
+/// At most `preemptions` involuntary switches: enough for every known bug of this kind, and it ends.
+fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 100_000;
+    builder.check(body);
+}
+
+#[test]
+fn a_waiter_is_woken_and_sees_what_was_done() {
+    model(4, || {
+        let shared = Arc::new((Counter::new(), Cell::new(0)));
+        let waiter = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                assert!(shared.0.wait(1, &mut Patient));
+                // SAFETY: the value is written before it is published.
+                shared.1.with(|value| assert_eq!(unsafe { *value }, 7));
+            })
+        };
+        // SAFETY: nobody reads it before it is published.
+        shared.1.with_mut(|value| unsafe { *value = 7 });
+        shared.0.publish(1);
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn two_waiters_for_two_values_are_both_woken() {
+    model(3, || {
+        let counter = Arc::new(Counter::new());
+        let waiters: Vec<_> = [1, 2]
+            .map(|target| {
+                let counter = counter.clone();
+                thread::spawn(move || assert!(counter.wait(target, &mut Patient)))
+            })
+            .into();
+        counter.publish(1);
+        counter.publish(2);
+        for waiter in waiters {
+            waiter.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn hand_over_and_back() {
+    model(3, || {
+        let pair = Arc::new((Counter::new(), Counter::new(), Cell::new(0)));
+        let other = {
+            let pair = pair.clone();
+            thread::spawn(move || {
+                for turn in 1..=2 {
+                    assert!(pair.0.wait(turn, &mut Patient));
+                    // SAFETY: it is our turn.
+                    pair.2.with_mut(|value| unsafe { *value += 1 });
+                    pair.1.publish(turn);
+                }
+            })
+        };
+        for turn in 1..=2 {
+            // SAFETY: it is our turn.
+            pair.2.with_mut(|value| unsafe { *value += 1 });
+            pair.0.publish(turn);
+            assert!(pair.1.wait(turn, &mut Patient));
+        }
+        other.join().unwrap();
+        // SAFETY: nobody else is left.
+        pair.2.with(|value| assert_eq!(unsafe { *value }, 4));
+    });
+}
+
+/// A site where the test touches the shared cell.
+const WORK: u32 = 9;
+
+fn node(op: NodeOp, site: u32, what: u32, edges: &[(u16, i32)]) -> BuildNode {
+    BuildNode {
+        site: SiteId(site),
+        what,
+        op,
+        optional: false,
+        serial: false,
+        edges: edges.to_vec(),
+    }
+}
+
+fn lock(edges: &[(u16, i32)]) -> BuildNode {
+    node(NodeOp::MutexLock, WORK, 0, edges)
+}
+
+/// What each of `threads` threads does, in order; the archive must agree.
+struct Plan {
+    archive: &'static ArchivedArchive,
+    threads: u16,
+    lanes: fn(u16) -> Vec<Found>,
+}
+
+fn open(builder: ArchiveBuilder) -> &'static ArchivedArchive {
+    let bytes = builder.finish().to_bytes();
+    let open = Box::leak(Box::new(OpenArchive::open_bytes(&bytes).unwrap()));
+    open.archive()
+}
+
+fn builder(threads: u16) -> (ArchiveBuilder, EpochId) {
+    let mut builder = ArchiveBuilder::new(Default::default());
+    let text = builder.text("x");
+    for stable in 0..12 {
+        builder.site(Site {
+            stable,
+            kind: SiteKind::Point,
+            function: text,
+            position: Position {
+                function: text,
+                file: text,
+                line: 0,
+                column: 0,
+            },
+            inlined_at: vec![],
+        });
+    }
+    builder.object("object", false);
+    let context = builder.context(&[SiteId(0)]);
+    let first = builder.epoch(&[context]);
+    let fragment = builder.fragment(vec![]);
+    let step = builder.step(fragment, Next::Exit);
+    builder.define_epoch(first, 1, step, 0);
+    // The epoch the model begins in: everybody stands at a marker.
+    let epoch = builder.epoch(&vec![context; usize::from(threads)]);
+    (builder, epoch)
+}
+
+/// Runs the plan: each thread enters `epoch` and passes its nodes; the cell is touched at `WORK` sites only.
+fn run(plan: &'static Plan, epoch: EpochId, preemptions: usize) {
+    model(preemptions, move || {
+        let tables = Tables {
+            roots: &[],
+            shadow_address: None,
+        };
+        let world = World::new(plan.archive, tables, Options::default()).set_up();
+        let cell = Arc::new(Cell::new(0u32));
+        let body = move |slot: u16, cell: &Cell<u32>| {
+            // SAFETY: each thread has its own seat.
+            let own = unsafe { &mut *world.block(usize::from(slot)) };
+            assert!(walk::enter_epoch(own, epoch, slot));
+            for found in (plan.lanes)(slot) {
+                perform(own, found, cell);
+            }
+        };
+        let others: Vec<_> = (1..plan.threads)
+            .map(|slot| {
+                let cell = cell.clone();
+                thread::spawn(move || body(slot, &cell))
+            })
+            .collect();
+        body(0, &cell);
+        for other in others {
+            other.join().unwrap();
+        }
+    });
+}
+
+fn perform(own: &mut Block, found: Found, cell: &Cell<u32>) {
+    let block = node::enter_slowly(own, found);
+    assert!(!block.is_null());
+    if found.site == WORK {
+        // SAFETY: the schedule orders all nodes at this site; loom complains if it does not.
+        cell.with_mut(|value| unsafe { *value += 1 });
+    }
+    node::leave(block);
+}
+
+fn found(op: NodeOp, site: u32, outcome: Option<u32>) -> Found {
+    Found { op, site, outcome }
+}
+
+/// Slot 0 decides; in the arm taken, the work goes from the last slot down to slot 0.
+fn late(threads: u16) -> (&'static ArchivedArchive, EpochId) {
+    let (mut builder, epoch) = builder(threads);
+    let text = builder.text("x");
+    let arm = |builder: &mut ArchiveBuilder, outcome: u32| {
+        let mut lanes: Vec<_> = (0..threads)
+            .map(|slot| match slot + 1 {
+                next if next < threads => vec![lock(&[(next, 1)])],
+                _ => vec![lock(&[])],
+            })
+            .collect();
+        lanes[0].insert(0, node(NodeOp::Branch, 1, outcome, &[]));
+        let fragment = builder.fragment(lanes);
+        let step = builder.step(fragment, Next::Exit);
+        LateArm { outcome, step }
+    };
+    let arms = vec![arm(&mut builder, 0), arm(&mut builder, 1)];
+    let fragment = builder.fragment(vec![]);
+    let root = builder.step(
+        fragment,
+        Next::Late {
+            slot: 0,
+            site: SiteId(1),
+            condition: text,
+            why: text,
+            arms,
+        },
+    );
+    builder.define_epoch(epoch, threads, root, 0);
+    (open(builder), epoch)
+}
+
+fn late_lane(slot: u16) -> Vec<Found> {
+    let work = found(NodeOp::MutexLock, WORK, None);
+    if slot == 0 {
+        return vec![found(NodeOp::Branch, 1, Some(1)), work];
+    }
+    vec![work]
+}
+
+#[test]
+fn a_late_decision_reaches_two_threads() {
+    static PLAN: OnceLock<Plan> = OnceLock::new();
+    let (archive, epoch) = late(2);
+    let plan = PLAN.get_or_init(|| Plan {
+        archive,
+        threads: 2,
+        lanes: late_lane,
+    });
+    run(plan, epoch, 3);
+}
+
+#[test]
+fn a_late_decision_reaches_three_threads() {
+    static PLAN: OnceLock<Plan> = OnceLock::new();
+    let (archive, epoch) = late(3);
+    let plan = PLAN.get_or_init(|| Plan {
+        archive,
+        threads: 3,
+        lanes: late_lane,
+    });
+    run(plan, epoch, 2);
+}
+
+/// Each thread works once in slot order, then all change to the next epoch, where the slots are turned round and they work
+/// again. With an early decision all have to come before anybody goes on.
+fn change(threads: u16, early: bool) -> (&'static ArchivedArchive, EpochId) {
+    let (mut builder, first) = builder(threads);
+    let other = builder.context(&[SiteId(1)]);
+    let second = builder.epoch(&vec![other; usize::from(threads)]);
+    let lanes = || -> Vec<_> {
+        (0..threads)
+            .map(|slot| match slot {
+                0 => vec![lock(&[])],
+                slot => vec![lock(&[(slot - 1, 1)])],
+            })
+            .collect()
+    };
+    let fragment = builder.fragment(lanes());
+    let moves = (0..threads).map(|slot| (slot + 1) % threads).collect();
+    let root = builder.step(
+        fragment,
+        Next::Epoch {
+            epoch: second,
+            moves,
+        },
+    );
+    builder.define_epoch(first, threads, root, 0);
+    let mut root = builder.step(fragment, Next::Exit);
+    if early {
+        let code = vec![PredicateOp::Constant { width: 1, value: 1 }];
+        let predicate = builder.predicate(code, "x");
+        let fragment = builder.fragment(vec![]);
+        let next = Next::Early {
+            site: SiteId(0),
+            predicate,
+            yes: root,
+            no: root,
+        };
+        root = builder.step(fragment, next);
+    }
+    builder.define_epoch(second, threads, root, 0);
+    (open(builder), first)
+}
+
+fn change_lane(_slot: u16) -> Vec<Found> {
+    vec![found(NodeOp::MutexLock, WORK, None); 2]
+}
+
+macro_rules! changes {
+    ($($name:ident $threads:literal $early:literal $preemptions:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            static PLAN: OnceLock<Plan> = OnceLock::new();
+            let (archive, epoch) = change($threads, $early);
+            let plan = PLAN.get_or_init(|| Plan {
+                archive,
+                threads: $threads,
+                lanes: change_lane,
+            });
+            run(plan, epoch, $preemptions);
+        }
+    )*};
+}
+
+changes! {
+    two_threads_change_epochs_without_waiting 2 false 3;
+    two_threads_change_epochs_together 2 true 3;
+    three_threads_change_epochs_without_waiting 3 false 2;
+    three_threads_change_epochs_together 3 true 2;
+}

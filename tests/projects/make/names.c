@@ -1,0 +1,1 @@
+const char *total_name(void) { return "total"; }

@@ -1,0 +1,11 @@
+//! The command from end to end: C programs in, archives, enforced executables, reports and exit statuses out.
+//!
+//! Needs the static library beside the command: `cargo build --workspace` first, as `make test` does.
+
+mod bad_input;
+mod driver;
+mod examples;
+mod handmade;
+mod projects;
+mod rebuild;
+mod workshop;
