@@ -1,5 +1,6 @@
 //! Measurements of the corpus and the soundness machine.
 
+mod archive;
 mod soak;
 
 use std::process::ExitCode;
@@ -17,6 +18,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Size and opening time of archives, by number of nodes
+    Archive(archive::Arguments),
     /// Generated programs through the whole road until the time is over
     Soak(soak::Arguments),
     /// Prints the program of a seed
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
 /// True if nothing was found.
 fn run(command: Command) -> Result<bool> {
     match command {
+        Command::Archive(arguments) => archive::run(&arguments),
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Program(named) => soak::show(&named),
     }
