@@ -4,11 +4,15 @@
 mod archives;
 #[path = "hostile/exercise.rs"]
 mod exercise;
+#[path = "random/runs.rs"]
+mod runs;
 
 use archives::{Random, archive};
 use exercise::{Effort, Fate, exercise, with_header};
+use schedules::conform::conform;
 use schedules::file::HEADER_LEN;
 use schedules::text::{Identity, dump, parse};
+use schedules::trace::{RecordKind, Trace};
 use schedules::verify::verify;
 use schedules::{Archive, OpenArchive};
 
@@ -111,4 +115,88 @@ fn a_bounded_run_of_the_fuzz_target() {
         bytes.insert(0, choice);
         exercise(&bytes);
     }
+}
+
+#[test]
+fn random_runs_conform_and_changed_ones_do_not() {
+    let (mut records, mut swapped, mut dropped) = (0, 0, 0);
+    for seed in 0..400 {
+        let archive = archive(seed % 200);
+        let trace = runs::run(&archive, seed);
+        if let Err(error) = conform(&archive, &trace) {
+            panic!("seed {seed}: {error}\n{}", dump(&archive, Identity::Hidden));
+        }
+        let mut random = Random(seed);
+        let prefix = Trace {
+            records: trace.records[..random.below(trace.records.len() + 1)].to_vec(),
+            ..trace.clone()
+        };
+        assert!(conform(&archive, &prefix).is_ok(), "seed {seed}");
+        records += trace.records.len();
+        swapped += usize::from(exchange_neighbours(&archive, &trace, &mut random));
+        dropped += usize::from(leave_one_out(&archive, &trace, &mut random));
+    }
+    assert!(records > 4000, "{records} records");
+    assert!(
+        swapped > 150 && dropped > 150,
+        "{swapped} exchanged, {dropped} left out"
+    );
+}
+
+/// Two nodes of one slot in the wrong order; false if the run has no such pair.
+fn exchange_neighbours(archive: &Archive, trace: &Trace, random: &mut Random) -> bool {
+    let is_node = |index: usize| trace.records[index].kind == RecordKind::Node;
+    let pairs: Vec<(usize, usize)> = (0..trace.records.len())
+        .filter(|first| is_node(*first))
+        .filter_map(|first| {
+            let key = |index: usize| (trace.records[index].instance, trace.records[index].slot);
+            let second = (first + 1..trace.records.len())
+                .find(|second| is_node(*second) && key(*second) == key(first))?;
+            Some((first, second))
+        })
+        .collect();
+    if pairs.is_empty() {
+        return false;
+    }
+    let (first, second) = pairs[random.below(pairs.len())];
+    let mut changed = trace.clone();
+    changed.records.swap(first, second);
+    let sequences = changed.records.iter_mut().enumerate();
+    sequences.for_each(|(index, record)| record.sequence = index as u64);
+    assert!(
+        conform(archive, &changed).is_err(),
+        "records {first} and {second}"
+    );
+    true
+}
+
+/// A node that may not be skipped is missing, though its slot went on; false if the run has none.
+fn leave_one_out(archive: &Archive, trace: &Trace, random: &mut Random) -> bool {
+    let goes_on = |index: usize| {
+        let own = &trace.records[index];
+        trace.records[index + 1..].iter().any(|later| {
+            later.kind == RecordKind::Node
+                && (later.instance, later.slot) == (own.instance, own.slot)
+        })
+    };
+    let is_needed = |index: usize| {
+        let record = &trace.records[index];
+        let fragment = archive.steps[record.step as usize].fragment;
+        // Positions of different nodes of a lane may look alike: only lanes without optional nodes.
+        record.kind == RecordKind::Node
+            && archive
+                .lane_of(fragment, record.slot)
+                .all(|(node, _)| !node.is_optional())
+    };
+    let candidates: Vec<usize> = (0..trace.records.len())
+        .filter(|index| is_needed(*index) && goes_on(*index))
+        .collect();
+    if candidates.is_empty() {
+        return false;
+    }
+    let mut changed = trace.clone();
+    let missing = candidates[random.below(candidates.len())];
+    changed.records.remove(missing);
+    assert!(conform(archive, &changed).is_err(), "record {missing}");
+    true
 }
