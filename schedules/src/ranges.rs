@@ -86,7 +86,12 @@ pub fn check(archive: &ArchivedArchive) -> Result<(), Broken> {
 pub fn check_in_memory(archive: &crate::archive::Archive) -> Result<(), Broken> {
     let bytes = rkyv::to_bytes::<rkyv::rancor::Error>(archive)
         .expect("serializing to memory fails only without memory");
-    let archived = rkyv::access::<ArchivedArchive, rkyv::rancor::Error>(&bytes)
+    check_body(&bytes)
+}
+
+/// Checks the rules above for a body that was just made.
+pub(crate) fn check_body(body: &[u8]) -> Result<(), Broken> {
+    let archived = rkyv::access::<ArchivedArchive, rkyv::rancor::Error>(body)
         .expect("what rkyv wrote, rkyv reads");
     check(archived)
 }
