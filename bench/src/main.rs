@@ -1,5 +1,6 @@
 //! Measurements of the corpus and the soundness machine.
 
+mod archive;
 mod soak;
 
 use std::process::ExitCode;
@@ -17,6 +18,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Size and opening time of archives, by number of nodes
+    Archive(archive::Arguments),
     /// Generated programs through the whole road until the time is over
     Soak(soak::Arguments),
     /// The programs of tests/programs/adversarial, or those named
@@ -52,6 +55,7 @@ fn run(command: Option<Command>) -> Result<bool> {
         return Ok(true);
     };
     match command {
+        Command::Archive(arguments) => archive::run(&arguments),
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Adversarial { programs } => soak::adversarial(&programs),
         Command::Micro { rows, times } => heddle_bench::micro::run(&rows, times).map(|()| true),
