@@ -5,6 +5,7 @@
 //!
 //! Deliberately absent: analysis of any kind. What is found, checked or enforced is decided in the libraries.
 
+mod analyze;
 mod cc;
 mod doctor;
 mod extract;
@@ -34,6 +35,8 @@ Compiler:
 
 #[derive(Subcommand)]
 enum Command {
+    /// Shows what the static analyses know about a program: sites, markers, what matters
+    Analyze(analyze::Arguments),
     /// Gathers the whole program as bitcode from a binary made with `heddle cc`
     Extract(extract::Arguments),
     /// Says what this machine lacks for Heddle, and how to get it
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         return status;
     }
     let result = match Arguments::parse().command {
+        Command::Analyze(arguments) => analyze::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
