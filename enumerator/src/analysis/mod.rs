@@ -7,6 +7,8 @@
 
 pub mod cfg;
 mod components;
+#[cfg(test)]
+mod differential;
 mod effects;
 pub mod library;
 pub mod locks;
