@@ -53,6 +53,17 @@ pub struct Event {
     clock: Rc<[u32]>,
 }
 
+impl Event {
+    /// Something of an earlier epoch: it lies behind everybody.
+    pub fn past() -> Self {
+        Self {
+            slot: 0,
+            passed: 0,
+            clock: Rc::new([]),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 struct Lane {
     nodes: Vec<PathNode>,
@@ -87,6 +98,14 @@ pub struct NodeKind {
 }
 
 impl Trail {
+    /// An empty trail of so many slots.
+    pub fn with_slots(slots: usize) -> Self {
+        Self {
+            lanes: vec![Lane::default(); slots],
+            length: 0,
+        }
+    }
+
     /// Makes room for another slot.
     pub fn add_slot(&mut self) {
         self.lanes.push(Lane::default());
