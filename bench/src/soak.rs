@@ -21,8 +21,8 @@ pub(crate) struct Arguments {
     /// Seeds count up from here; without it, from the clock
     #[arg(long)]
     first_seed: Option<u64>,
-    /// Feature levels, 1 to 5, taken in turn
-    #[arg(long, value_delimiter = ',', default_value = "1,2,3,4,5")]
+    /// Feature levels, 1 to 6, taken in turn
+    #[arg(long, value_delimiter = ',', default_value = "1,2,3,4,5,6")]
     level: Vec<u32>,
     /// Inputs per program
     #[arg(long, default_value_t = 16)]
@@ -38,12 +38,12 @@ pub(crate) struct Arguments {
 #[derive(clap::Args)]
 pub(crate) struct Named {
     seed: u64,
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 6)]
     level: u32,
 }
 
 fn level(number: u32) -> Result<Level> {
-    Level::from_number(number).with_context(|| format!("level {number}: there are 1 to 5"))
+    Level::from_number(number).with_context(|| format!("level {number}: there are 1 to 6"))
 }
 
 /// True if nothing was found.
