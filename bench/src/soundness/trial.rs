@@ -324,7 +324,8 @@ impl Trial<'_> {
             self.heddle
                 .run(self.folder, &["conform", "prog.heddle", "trace"], RUN_LIMIT)?;
         if conform.end != End::Exit(0) {
-            let detail = format!("{options}: {}{}", conform.stdout, conform.stderr);
+            let (end, said, error) = (conform.end, conform.stdout, conform.stderr);
+            let detail = format!("{options}: conform {end:?}: {said}{error}");
             return Ok(finding(Wrong::NotConforming, inputs, detail));
         }
         self.tally.conforming += 1;
