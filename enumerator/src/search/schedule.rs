@@ -67,6 +67,7 @@ impl Explorer<'_, '_> {
     }
 
     fn try_move(&mut self, path: &mut Path, slot: usize, expire: bool) -> Try {
+        self.engine.running = slot;
         let world = &mut path.world;
         if !world.threads[slot].started {
             world.start(slot);
@@ -107,6 +108,9 @@ impl Explorer<'_, '_> {
                 let attempt = world.attempt(&mut self.engine, slot, primitive, expire);
                 if matches!(attempt, Attempt::Done) {
                     path.stops[slot] = None;
+                    // Also on the way into a gap: the node that creates one thread too many is in the archive.
+                    path.stops.resize(world.status.len(), None);
+                    self.most_slots = self.most_slots.max(world.status.len());
                     if world.alive() > self.options.thread_bound as usize {
                         return Try::Stop(Advance::Gap {
                             slot,
@@ -117,9 +121,7 @@ impl Explorer<'_, '_> {
                         });
                     }
                     path.fresh[slot] = false;
-                    path.stops.resize(path.world.status.len(), None);
                     path.fresh.resize(path.world.status.len(), false);
-                    self.most_slots = self.most_slots.max(path.world.status.len());
                 }
                 Try::of(slot, attempt)
             }

@@ -38,12 +38,12 @@ pub struct Engine<'m> {
     pub externals: std::collections::BTreeSet<String>,
     /// Branches that are nodes: a thread stops at each, whatever the path has decided.
     pub watched: std::collections::BTreeSet<(FuncId, InstrId)>,
-    /// The slot that ran last: whose facts count.
-    pub running: usize,
     /// Blocks at whose beginning a thread stops: epochs may end there.
     pub markers: std::collections::BTreeSet<(FuncId, BlockId)>,
     /// Results of floating-point operations by operation and operands: the same operation on the same values gives the same.
     pub(super) floats: std::collections::HashMap<(String, Vec<Expr>), Val>,
+    /// The slot that ran last: whose facts count.
+    pub running: usize,
     /// By global; thread-local ones have none.
     globals: BTreeMap<GlobalId, ObjId>,
     /// Loops that are being executed step by step, outermost first.
@@ -75,9 +75,9 @@ impl<'m> Engine<'m> {
             counters: Counters::default(),
             externals: Default::default(),
             watched: Default::default(),
-            running: 0,
             markers: Default::default(),
             floats: Default::default(),
+            running: 0,
             globals: BTreeMap::new(),
             attempts: Vec::new(),
             hopeless: BTreeMap::new(),
