@@ -82,6 +82,7 @@ impl Explorer<'_, '_> {
                 fresh: vec![true; slots],
                 visits: BTreeMap::new(),
                 decisions: 0,
+                policy: super::schedule::POLICIES[0],
             };
             if self.restart {
                 break;

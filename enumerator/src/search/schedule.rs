@@ -58,9 +58,16 @@ impl Explorer<'_, '_> {
         let mut slots: Vec<usize> = (0..world.status.len())
             .filter(|slot| !matches!(world.status[*slot], Status::Ended))
             .collect();
+        let count = world.status.len();
         let key = |slot: &usize| {
             let outside = !world.holds_locks(*slot);
-            (outside, world.state.threads[*slot].cost, *slot)
+            let cost = world.state.threads[*slot].cost;
+            match path.policy {
+                Policy::Balanced => (outside, cost, *slot),
+                Policy::FirstToLast => (false, 0, *slot),
+                Policy::LastToFirst => (false, 0, count - *slot),
+                Policy::Interleaved => (false, cost, *slot),
+            }
         };
         slots.sort_by_key(key);
         slots
@@ -230,6 +237,26 @@ impl Explorer<'_, '_> {
         }
     }
 }
+
+/// How to choose who goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Policy {
+    /// Critical sections whole, then the least work.
+    Balanced,
+    /// Each runs until it blocks, in the order of slots.
+    FirstToLast,
+    LastToFirst,
+    /// The least work, critical sections or not.
+    Interleaved,
+}
+
+/// The first is what runs best; the others are tried, in this order, where it ends in a deadlock.
+pub(super) const POLICIES: [Policy; 4] = [
+    Policy::Balanced,
+    Policy::FirstToLast,
+    Policy::LastToFirst,
+    Policy::Interleaved,
+];
 
 /// Rounds of a loop that synchronizes within one epoch; with more it ends epochs.
 const MANY_ROUNDS: u32 = 64;

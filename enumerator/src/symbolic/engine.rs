@@ -51,7 +51,7 @@ pub struct Engine<'m> {
     /// Loops that were tried in vain.
     pub(super) hopeless: BTreeMap<(FuncId, LoopId), u32>,
     /// Do the blocks from here on neither synchronize nor come back?
-    pub(super) silent_ends: BTreeMap<(FuncId, BlockId), bool>,
+    pub(super) silent_ends: BTreeMap<(FuncId, BlockId, bool), bool>,
 }
 
 /// A loop that is being executed step by step.

@@ -75,7 +75,7 @@ impl Engine<'_> {
         self.forget_registers(state, slot, func, id, site);
         let mut ways: Vec<State> = Vec::new();
         for (from, to) in cfg.loops[id].exits.clone() {
-            if self.ends_silently(func, to) {
+            if self.ends_silently(func, to, false) {
                 continue;
             }
             let mut side = state.clone();
