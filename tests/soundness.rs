@@ -26,6 +26,7 @@ fn generated_programs_stay_within_their_archives() {
             Level::Shapes,
             Level::Primitives,
             Level::Loops,
+            Level::Unbounded,
         ],
         inputs: 4,
         effort: Effort {

@@ -33,6 +33,13 @@ enum Command {
         #[arg(long, default_value_t = 9)]
         times: usize,
     },
+    /// Plants bugs into archives and says whether the machine notices them
+    Plant {
+        #[arg(long, default_value_t = 1)]
+        first_seed: u64,
+        #[arg(long, default_value_t = 10)]
+        programs: u64,
+    },
     /// Prints the program of a seed
     Program(soak::Named),
 }
@@ -59,6 +66,10 @@ fn run(command: Option<Command>) -> Result<bool> {
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Adversarial { programs } => soak::adversarial(&programs),
         Command::Micro { rows, times } => heddle_bench::micro::run(&rows, times).map(|()| true),
+        Command::Plant {
+            first_seed,
+            programs,
+        } => soak::plant(first_seed, programs),
         Command::Program(named) => soak::show(&named),
     }
 }

@@ -1,14 +1,16 @@
 //! `heddle-bench soak` and `heddle-bench program`: the soundness machine by hand.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use heddle_bench::soundness::adversarial;
 use heddle_bench::soundness::generate::{Level, generate};
+use heddle_bench::soundness::plant::{PLANTS, Plant};
 use heddle_bench::soundness::print::c_source;
 use heddle_bench::soundness::soak::{Plan, soak};
-use heddle_bench::soundness::trial::{Effort, Heddle, Wrong, trial};
+use heddle_bench::soundness::trial::{Effort, Fate, Heddle, Subject, Wrong, planted, trial};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -21,8 +23,8 @@ pub(crate) struct Arguments {
     /// Seeds count up from here; without it, from the clock
     #[arg(long)]
     first_seed: Option<u64>,
-    /// Feature levels, 1 to 5, taken in turn
-    #[arg(long, value_delimiter = ',', default_value = "1,2,3,4,5")]
+    /// Feature levels, 1 to 6, taken in turn
+    #[arg(long, value_delimiter = ',', default_value = "1,2,3,4,5,6")]
     level: Vec<u32>,
     /// Inputs per program
     #[arg(long, default_value_t = 16)]
@@ -38,12 +40,12 @@ pub(crate) struct Arguments {
 #[derive(clap::Args)]
 pub(crate) struct Named {
     seed: u64,
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 6)]
     level: u32,
 }
 
 fn level(number: u32) -> Result<Level> {
-    Level::from_number(number).with_context(|| format!("level {number}: there are 1 to 5"))
+    Level::from_number(number).with_context(|| format!("level {number}: there are 1 to 6"))
 }
 
 /// True if nothing was found.
@@ -106,6 +108,41 @@ pub(crate) fn adversarial(only: &[String]) -> Result<bool> {
         println!("{name:<24} {:>3} runs  {verdict}", tally.enforced_runs);
     }
     Ok(fine)
+}
+
+/// Plants bugs into the archives of generated programs; true if every one that changes anything was noticed.
+pub(crate) fn plant(first_seed: u64, programs: u64) -> Result<bool> {
+    let heddle = Heddle::find()?;
+    let effort = Effort {
+        native_runs: 0,
+        enforced_runs: 12,
+        repeat: false,
+    };
+    let mut fates = BTreeMap::<String, u32>::new();
+    let mut missed = Vec::new();
+    for seed in first_seed..first_seed + programs {
+        for what in PLANTS {
+            let level = if what == Plant::SwapEarly {
+                Level::Unbounded
+            } else {
+                Level::Shapes
+            };
+            let program = generate(seed, level);
+            let subject = Subject::generated(&program, "planted", seed, 4);
+            let fate = planted(&heddle, &subject, seed, what, effort)?;
+            *fates.entry(format!("{what:?}: {fate:?}")).or_default() += 1;
+            if matches!(fate, Fate::Missed) {
+                missed.push(format!("{what:?} in seed {seed} level {}", level as u32));
+            }
+        }
+    }
+    for (fate, count) in &fates {
+        println!("{count:>4}  {fate}");
+    }
+    for text in &missed {
+        println!("missed: {text}");
+    }
+    Ok(missed.is_empty())
 }
 
 /// Prints the program of a seed.

@@ -18,8 +18,10 @@ pub enum Level {
     Shapes = 3,
     /// Condition variables, semaphores, barriers, read-write locks, once, try, exit.
     Primitives = 4,
-    /// Loops that synchronize as often as an input says.
+    /// Loops that synchronize as often as an input says, at most seven times.
     Loops = 5,
+    /// The same without a bound that the program shows.
+    Unbounded = 6,
 }
 
 impl Level {
@@ -31,6 +33,7 @@ impl Level {
             Level::Shapes,
             Level::Primitives,
             Level::Loops,
+            Level::Unbounded,
         ]
         .into_iter()
         .find(|&level| level as u32 == n)
@@ -148,6 +151,7 @@ fn candidate(random: &mut Random, level: Level) -> Program {
         ]),
         create_in_loop: random.one_in(2),
         lock_by_function: random.one_in(4),
+        raw_inputs: level >= Level::Unbounded,
     };
     let mut grower = Grower {
         random,
@@ -434,10 +438,16 @@ impl Grower<'_> {
 
     fn repeat(&mut self, place: &Spot) -> Stmt {
         let times = match self.features.input_loops {
-            true => self.expr(place, 0),
+            true if self.program.raw_inputs => {
+                let k = self.random.below(self.program.inputs.into()) as u8;
+                match self.features.fresh && self.random.one_in(3) {
+                    true => Expr::Fresh(k),
+                    false => Expr::Input(k),
+                }
+            }
+            true => bin(Op::And, self.expr(place, 0), Expr::Const(3)),
             false => Expr::Const(1 + self.random.below(3) as u32),
         };
-        let times = bin(Op::And, times, Expr::Const(3));
         let inner = Spot {
             in_loop: true,
             ..place.clone()

@@ -7,6 +7,7 @@ pub mod adversarial;
 mod compile;
 pub mod generate;
 pub mod oracle;
+pub mod plant;
 pub mod print;
 pub mod program;
 pub mod random;

@@ -77,7 +77,10 @@ impl Printer<'_> {
         self.line("static int the_argc;");
         self.line("static char **the_argv;");
         self.line("static unsigned fresh(int k) {");
-        self.line("    return the_argc > 1 + k ? (unsigned)atoi(the_argv[1 + k]) % 4u : 0u;");
+        let reduced = if self.program.raw_inputs { "" } else { " % 4u" };
+        self.line(format!(
+            "    return the_argc > 1 + k ? (unsigned)atoi(the_argv[1 + k]){reduced} : 0u;"
+        ));
         self.line("}");
         if self.program.lock_by_function {
             self.line("static void take(pthread_mutex_t *m) { pthread_mutex_lock(m); }");
@@ -329,9 +332,13 @@ impl Printer<'_> {
             }
             Stmt::Repeat(times, body) => {
                 let i = self.fresh_name("i");
+                let bound = match times {
+                    Expr::Input(_) | Expr::Fresh(_) if self.program.raw_inputs => "",
+                    _ => " & 7u",
+                };
                 let times = self.expr(times);
                 self.braced(
-                    &format!("for (unsigned {i} = {times} & 7u; {i} != 0u; {i}--)"),
+                    &format!("for (unsigned {i} = {times}{bound}; {i} != 0u; {i}--)"),
                     body,
                 );
             }

@@ -176,6 +176,8 @@ pub struct Program {
     pub create_in_loop: bool,
     /// Locks are taken by a function that is given a pointer.
     pub lock_by_function: bool,
+    /// Inputs are not reduced to their domain, so nobody who reads the program knows a bound. They are given within it.
+    pub raw_inputs: bool,
 }
 
 /// Locals of every body, helper and `main`.

@@ -160,13 +160,27 @@ fn report(
         }
         trial(heddle, &subject, seed, effort)
     };
-    let tries = if finding.wrong == Wrong::Hang { 15 } else { 60 };
+    let alike = |tally: Result<Tally>| {
+        let found = tally.ok().and_then(|tally| tally.finding);
+        found.filter(|new| new.wrong == finding.wrong)
+    };
+    // What does not happen again is written down as it was.
+    let again = alike(attempt(program, "again"));
+    let tries = match (&again, finding.wrong) {
+        (None, _) => 0,
+        (_, Wrong::Hang) => 15,
+        _ => 60,
+    };
     let small = shrink(program, tries, |candidate| {
-        let tally = attempt(candidate, "candidate");
-        tally.is_ok_and(|tally| tally.finding.is_some_and(|new| new.wrong == finding.wrong))
+        alike(attempt(candidate, "candidate")).is_some()
     });
-    let again = attempt(&small, "shrunk")?;
-    let text = again.finding.as_ref().unwrap_or(finding).to_string();
+    let text = match again {
+        None => format!("did not happen again: {finding}"),
+        Some(_) => alike(attempt(&small, "shrunk"))
+            .as_ref()
+            .unwrap_or(finding)
+            .to_string(),
+    };
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let name = format!("{:?}-level{level}-seed{seed}", finding.wrong);
     let note = format!(

@@ -8,12 +8,13 @@ use super::oracle::{Outcome, outcomes};
 use super::print::c_source;
 use crate::process::{self, End};
 
-const LEVELS: [Level; 5] = [
+const LEVELS: [Level; 6] = [
     Level::Locks,
     Level::Branches,
     Level::Shapes,
     Level::Primitives,
     Level::Loops,
+    Level::Unbounded,
 ];
 
 #[test]

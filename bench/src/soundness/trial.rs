@@ -10,9 +10,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use schedules::Archive;
 
 use super::generate::MOST_STATES;
 use super::oracle::{self, Outcome};
+use super::plant::{self, Plant};
 use super::print::c_source;
 use super::program::Program;
 use super::random::Random;
@@ -175,6 +177,66 @@ pub fn trial(heddle: &Heddle, subject: &Subject, seed: u64, effort: Effort) -> R
     Ok(trial.tally)
 }
 
+/// What became of a planted bug.
+#[derive(Clone, Debug)]
+pub enum Fate {
+    /// The archive has no place for it.
+    NoPlace,
+    /// The archive or its build was refused.
+    Refused,
+    /// The runs showed it.
+    Shown(Wrong),
+    /// Nothing was noticed.
+    Missed,
+}
+
+/// Builds the program with a bug planted in its archive and says who noticed.
+pub fn planted(
+    heddle: &Heddle,
+    subject: &Subject,
+    seed: u64,
+    what: Plant,
+    effort: Effort,
+) -> Result<Fate> {
+    let folder = tempfile::tempdir().context("no temporary folder")?;
+    std::fs::write(folder.path().join("prog.c"), &subject.source)?;
+    let mut trial = Trial {
+        heddle,
+        folder: folder.path(),
+        random: Random::new(seed),
+        tally: Tally::default(),
+    };
+    if trial.build(effort)?.is_some() {
+        return Ok(Fate::NoPlace);
+    }
+    let mut archive = Archive::read(&folder.path().join("prog.heddle"))?;
+    if !plant::plant(&mut archive, what, &mut trial.random) {
+        return Ok(Fate::NoPlace);
+    }
+    if archive
+        .write(&folder.path().join("planted.heddle"))
+        .is_err()
+    {
+        return Ok(Fate::Refused);
+    }
+    let again = [
+        "build",
+        "prog.c",
+        "-o",
+        "prog",
+        "--archive",
+        "planted.heddle",
+    ];
+    let build = heddle.run(folder.path(), &again, BUILD_LIMIT)?;
+    if !matches!(build.end, End::Exit(0 | 1)) {
+        return Ok(Fate::Refused);
+    }
+    Ok(match trial.runs(&subject.cases, effort)? {
+        Some(finding) => Fate::Shown(finding.wrong),
+        None => Fate::Missed,
+    })
+}
+
 struct Trial<'a> {
     heddle: &'a Heddle,
     folder: &'a Path,
@@ -324,7 +386,8 @@ impl Trial<'_> {
             self.heddle
                 .run(self.folder, &["conform", "prog.heddle", "trace"], RUN_LIMIT)?;
         if conform.end != End::Exit(0) {
-            let detail = format!("{options}: {}{}", conform.stdout, conform.stderr);
+            let (end, said, error) = (conform.end, conform.stdout, conform.stderr);
+            let detail = format!("{options}: conform {end:?}: {said}{error}");
             return Ok(finding(Wrong::NotConforming, inputs, detail));
         }
         self.tally.conforming += 1;

@@ -347,6 +347,7 @@ impl Joiner<'_, '_> {
                 .collect(),
             cost: 0,
             handle: a.handle,
+            // Forgotten: it is about the symbols of the epoch that ended.
             own: Vec::new(),
             specific,
             result: None,

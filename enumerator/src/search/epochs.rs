@@ -197,7 +197,11 @@ impl Explorer<'_, '_> {
         let mut state = world.state.clone();
         state.threads = order
             .iter()
-            .map(|slot| world.state.threads[*slot].clone())
+            .map(|slot| {
+                let mut thread = (*world.state.threads[*slot]).clone();
+                thread.own.clear();
+                Rc::new(thread)
+            })
             .collect();
         state.outside = Rc::default();
         let threads = order
