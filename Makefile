@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO_PATH := $(HOME)/.cargo/bin
 export PATH := $(PATH):$(CARGO_PATH)
 
-.PHONY: all setup build demo test loom rt-soak rt-tsan bench install
+.PHONY: all setup build demo test loom rt-soak rt-tsan bench soak install
 
 all: build
 
@@ -39,6 +39,11 @@ rt-tsan: setup
 
 bench: build
 	cargo run --release --package heddle-bench --
+
+# Generated programs with fresh seeds; failing ones are left in soak-failures/, made small.
+MINUTES ?= 10
+soak: build
+	target/release/heddle-bench soak --minutes $(MINUTES)
 
 install: build
 	@scripts/install "$(PREFIX)"

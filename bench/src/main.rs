@@ -5,14 +5,14 @@ mod soak;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Measures Heddle and tries to break it.
 #[derive(Parser)]
 #[command(name = "heddle-bench")]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -28,6 +28,8 @@ enum Command {
         #[arg(long, default_value_t = 9)]
         times: usize,
     },
+    /// The programs of tests/programs/adversarial, or those named
+    Adversarial { programs: Vec<String> },
     /// Prints the program of a seed
     Program(soak::Named),
 }
@@ -44,10 +46,15 @@ fn main() -> ExitCode {
 }
 
 /// True if nothing was found.
-fn run(command: Command) -> Result<bool> {
+fn run(command: Option<Command>) -> Result<bool> {
+    let Some(command) = command else {
+        Arguments::command().print_help()?;
+        return Ok(true);
+    };
     match command {
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Micro { rows, times } => heddle_bench::micro::run(&rows, times).map(|()| true),
+        Command::Adversarial { programs } => soak::adversarial(&programs),
         Command::Program(named) => soak::show(&named),
     }
 }

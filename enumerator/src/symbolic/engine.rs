@@ -38,6 +38,10 @@ pub struct Engine<'m> {
     pub externals: std::collections::BTreeSet<String>,
     /// Branches that are nodes: a thread stops at each, whatever the path has decided.
     pub watched: std::collections::BTreeSet<(FuncId, InstrId)>,
+    /// Blocks at whose beginning a thread stops: epochs may end there.
+    pub markers: std::collections::BTreeSet<(FuncId, BlockId)>,
+    /// Results of floating-point operations by operation and operands: the same operation on the same values gives the same.
+    pub(super) floats: std::collections::HashMap<(String, Vec<Expr>), Val>,
     /// By global; thread-local ones have none.
     globals: BTreeMap<GlobalId, ObjId>,
     /// Loops that are being executed step by step, outermost first.
@@ -69,6 +73,8 @@ impl<'m> Engine<'m> {
             counters: Counters::default(),
             externals: Default::default(),
             watched: Default::default(),
+            markers: Default::default(),
+            floats: Default::default(),
             globals: BTreeMap::new(),
             attempts: Vec::new(),
             hopeless: BTreeMap::new(),
@@ -138,6 +144,33 @@ impl<'m> Engine<'m> {
         self.set_content(state, object, content);
         state.thread_mut(slot).locals.insert(id, object);
         object
+    }
+
+    /// Is there no way in the program to make a mutex of another type than the default?
+    pub fn only_normal_mutexes(&self) -> bool {
+        let asks = |name: &str| self.module.function_named(name).is_some();
+        if asks("pthread_mutexattr_settype")
+            || asks("mtx_init")
+            || asks("pthread_mutexattr_settype_np")
+        {
+            return false;
+        }
+        // A static initializer of another type: four zero words, the type, zeros to the end.
+        let typed = |bytes: &[u8]| {
+            bytes.windows(40).step_by(4).any(|window| {
+                matches!(window[16], 1 | 2)
+                    && window
+                        .iter()
+                        .enumerate()
+                        .all(|(at, byte)| at == 16 || *byte == 0)
+            })
+        };
+        self.module.globals.rows().iter().all(|global| {
+            global.init.iter().all(|piece| match &piece.value {
+                crate::model::InitValue::Bytes(bytes) => !typed(bytes),
+                crate::model::InitValue::Const(_) => true,
+            })
+        })
     }
 
     /// `file:line` of an instruction.
