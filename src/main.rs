@@ -18,6 +18,7 @@ An incomplete archive is written, its gaps are listed, and the exit status is 1.
     };
 }
 
+mod analyze;
 mod build;
 mod cc;
 mod check;
@@ -34,6 +35,7 @@ mod output;
 mod prepare;
 mod progress;
 mod run;
+mod vet;
 
 use std::process::ExitCode;
 
@@ -67,8 +69,12 @@ enum Command {
     Run(run::Arguments),
     /// Writes the canonical bitcode that everything else works on
     Prepare(prepare::Arguments),
+    /// Shows what the static analyses know about a program: sites, markers, what matters
+    Analyze(analyze::Arguments),
     /// Gathers the whole program as bitcode from a binary made with `heddle cc`
     Extract(extract::Arguments),
+    #[command(hide = true)]
+    Vet(vet::Arguments),
     /// Reports the deadlocks in an archive's schedules
     Check(check::Arguments),
     /// Prints an archive: its epochs, decisions and schedules
@@ -109,7 +115,9 @@ fn main() -> ExitCode {
         Command::Build(arguments) => build::run(&arguments),
         Command::Enumerate(arguments) => enumerate::run(&arguments),
         Command::Prepare(arguments) => prepare::run(&arguments),
+        Command::Analyze(arguments) => analyze::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
+        Command::Vet(arguments) => vet::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),

@@ -1,5 +1,6 @@
 //! Measurements of the corpus and the soundness machine.
 
+mod archive;
 mod soak;
 
 use std::process::ExitCode;
@@ -17,8 +18,12 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Size and opening time of archives, by number of nodes
+    Archive(archive::Arguments),
     /// Generated programs through the whole road until the time is over
     Soak(soak::Arguments),
+    /// The programs of tests/programs/adversarial, or those named
+    Adversarial { programs: Vec<String> },
     /// The runtime against the C library, side by side
     Micro {
         /// Rows by letter, for example `ac`; all if left out
@@ -28,8 +33,6 @@ enum Command {
         #[arg(long, default_value_t = 9)]
         times: usize,
     },
-    /// The programs of tests/programs/adversarial, or those named
-    Adversarial { programs: Vec<String> },
     /// Prints the program of a seed
     Program(soak::Named),
 }
@@ -52,9 +55,10 @@ fn run(command: Option<Command>) -> Result<bool> {
         return Ok(true);
     };
     match command {
+        Command::Archive(arguments) => archive::run(&arguments),
         Command::Soak(arguments) => soak::run(&arguments),
-        Command::Micro { rows, times } => heddle_bench::micro::run(&rows, times).map(|()| true),
         Command::Adversarial { programs } => soak::adversarial(&programs),
+        Command::Micro { rows, times } => heddle_bench::micro::run(&rows, times).map(|()| true),
         Command::Program(named) => soak::show(&named),
     }
 }

@@ -9,17 +9,35 @@ use schedules::primitives::NodeOp;
 use schedules::text::{Identity, dump, parse};
 use schedules::trace::{Record, RecordKind, Trace};
 
+const SMALL: &str = "
+threads 1
+site0 entry in f a:1
+site1 sync pthread_mutex_lock in f a:2
+object0 \"m\"
+context0 @a:1
+epoch0 slots 1 root step0 at context0
+step0
+slot 0
+mutex_lock \"m\" @a:2
+exit
+";
+
 fn main() {
     let folder = PathBuf::from(std::env::args_os().nth(1).expect("a folder for the seeds"));
     std::fs::create_dir_all(&folder).expect("the folder can be made");
     let texts = [
+        SMALL,
         include_str!("../tests/archives/everything.txt"),
         include_str!("../tests/archives/handover.txt"),
         include_str!("../tests/archives/relock.txt"),
     ];
     let write = |name: String, choice: u8, bytes: &[u8]| {
-        let seed = [&[choice], bytes].concat();
-        std::fs::write(folder.join(name), seed).expect("the seed can be written");
+        // With and without the longer uses; see tests/hostile/exercise.rs.
+        for (effort, bits) in [("short", 0), ("text", 0x40), ("reports", 0x80)] {
+            let seed = [&[choice | bits], bytes].concat();
+            let path = folder.join(format!("{name}-{effort}"));
+            std::fs::write(path, seed).expect("the seed can be written");
+        }
     };
     for (index, text) in texts.iter().enumerate() {
         let mut archive = parse(text).expect("the tests' archives are right");

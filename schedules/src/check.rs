@@ -14,11 +14,13 @@ mod cause;
 mod json;
 mod report;
 mod route;
+mod warnings;
 
 pub use cause::Cause;
 pub use json::to_json;
 pub use report::{Sources, to_text};
 pub use route::{Event, Visit};
+pub use warnings::Warning;
 
 use crate::archive::{Archive, EpochId, Next, SiteId, SiteKind, StepId, Stuck};
 use crate::conform::Decided;
@@ -39,6 +41,8 @@ pub struct Verdict {
     pub assumptions: Vec<String>,
     /// By cause.
     pub findings: Vec<Finding>,
+    /// What no schedule of the archive suffers from, but is worth knowing.
+    pub warnings: Vec<Warning>,
     /// What the archive does not cover: reason and place.
     pub gaps: Vec<(String, Option<String>)>,
 }
@@ -123,6 +127,7 @@ pub fn check(archive: &Archive) -> Verdict {
         thread_bound: archive.program.thread_bound,
         assumptions: archive.program.assumptions.clone(),
         findings: findings.into_iter().map(|(_, finding)| finding).collect(),
+        warnings: warnings::warnings(archive),
         gaps: gaps(archive),
     }
 }

@@ -34,7 +34,7 @@ pub enum Broken {
     #[error("{table} {row} does not begin where its predecessor ends")]
     NotContiguous { table: &'static str, row: usize },
     /// A run is too long, or something is left after the last one.
-    #[error("{table} do not add up to the number of {parts}")]
+    #[error("{table}s do not add up to the number of {parts}")]
     DoesNotAddUp {
         table: &'static str,
         parts: &'static str,
@@ -86,7 +86,12 @@ pub fn check(archive: &ArchivedArchive) -> Result<(), Broken> {
 pub fn check_in_memory(archive: &crate::archive::Archive) -> Result<(), Broken> {
     let bytes = rkyv::to_bytes::<rkyv::rancor::Error>(archive)
         .expect("serializing to memory fails only without memory");
-    let archived = rkyv::access::<ArchivedArchive, rkyv::rancor::Error>(&bytes)
+    check_body(&bytes)
+}
+
+/// Checks the rules above for a body that was just made.
+pub(crate) fn check_body(body: &[u8]) -> Result<(), Broken> {
+    let archived = rkyv::access::<ArchivedArchive, rkyv::rancor::Error>(body)
         .expect("what rkyv wrote, rkyv reads");
     check(archived)
 }

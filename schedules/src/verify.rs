@@ -3,7 +3,8 @@
 //!
 //! *Tables.*
 //! 1. Stable site ids are unique; so are contexts' hashes, which are XXH3 of their frames; contexts have frames.
-//! 2. No two epochs begin alike; epoch 0 begins with one thread; no epoch begins with more threads than the bound.
+//! 2. Epoch 0 begins with one thread; no epoch begins with more threads than the bound. (Epochs that begin at the same places may
+//!    differ in who holds what.)
 //! 3. Every step belongs to an epoch's tree and every fragment to a step; a fragment's last lane has nodes; no two are equal.
 //! 4. The plan names no site twice and has every site it is needed for: markers, branches, late decisions, elastic branches.
 //!
@@ -54,8 +55,6 @@ pub enum Problem {
     WrongHash(ContextId),
     #[error("rule 1: {0} has no frames")]
     NoFrames(ContextId),
-    #[error("rule 2: {0} and {1} begin alike")]
-    SameEpoch(EpochId, EpochId),
     #[error("rule 2: epoch0 begins with {0} threads instead of one")]
     BadBeginning(usize),
     #[error("rule 2: {epoch} begins with {threads} threads; the bound is {bound}")]

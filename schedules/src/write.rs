@@ -13,10 +13,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::archive::Archive;
 use crate::file::Header;
+use crate::ranges::{self, Broken};
 
 /// Why an archive was not written. What was at the path before is still there.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
+    /// Our bug, found before a file is made that nobody could open.
+    #[error("{path}: not written: the archive made for it is malformed ({broken}); this is a bug in Heddle", path = .path.display())]
+    Malformed { path: PathBuf, broken: Broken },
     /// Input: the path names a directory, device or FIFO.
     #[error("{path}: is not a regular file", path = .0.display())]
     NotARegularFile(PathBuf),
@@ -51,6 +55,10 @@ impl Archive {
     /// Writes the archive to `path`, atomically.
     pub fn write(&self, path: &Path) -> Result<(), WriteError> {
         let body = self.body();
+        ranges::check_body(&body).map_err(|broken| WriteError::Malformed {
+            path: path.to_owned(),
+            broken,
+        })?;
         let header = Header::new(&body, self.program.fingerprint).to_bytes();
         write_atomically(path, &[&header, &body])
     }

@@ -99,7 +99,8 @@ fn a_finding_tells_everything() {
                 {"slot": 1, "what": "mutex_lock \"lock\"", "place": "relock.c:13"}
               ]
             }
-          ]
+          ],
+          "warnings": []
         }"#]].assert_eq(&to_json(&verdict).to_string());
 }
 
@@ -245,4 +246,91 @@ fn alike_deadlocks_are_one_finding() {
     assert_eq!(verdict.findings.len(), 1);
     assert_eq!(verdict.findings[0].leaves, 2);
     assert!(verdict.findings[0].certain);
+}
+
+/// An archive of `main` and two workers with these lanes; the workers run at the same time unless edges say otherwise.
+fn hints(first: &str, second: &str, start: &str, expected: Expect) {
+    let mut text = String::from("program \"p.c\"\nthreads 3\n");
+    for line in 0..20 {
+        text += &format!("site{line} point in f p.c:{}\n", line + 1);
+    }
+    for object in ["a", "b", "g", "t"] {
+        text += &format!("object{} \"{object}\"\n", "abgt".find(object).unwrap());
+    }
+    text += "context0 @p.c:1\nepoch0 slots 3 root step0 at context0\nstep0\nslot 0\n";
+    text += "thread_create slot 1 @p.c:1\nthread_create slot 2 @p.c:2\nthread_join \"t\" @p.c:3 <- 1:99 2:99\n";
+    let lane = |slot: u16, edge: &str, nodes: &str| {
+        let nodes = nodes.replace(' ', "\n").replace('~', " ");
+        format!("slot {slot}\nthread_start @p.c:4 <- {edge}\n{nodes}\nthread_exit @p.c:5\n")
+    };
+    text += &lane(1, "0:1", first);
+    text += &lane(2, start, second);
+    text += "exit\n";
+    // Joins wait for the last node, wherever that is.
+    for (slot, nodes) in [(1, first), (2, second)] {
+        let length = nodes.split(' ').filter(|node| !node.is_empty()).count() + 2;
+        text = text.replace(&format!("{slot}:99"), &format!("{slot}:{length}"));
+    }
+    let verdict = check(&parse(&text).unwrap());
+    assert_eq!(verdict.findings, []);
+    let lines: Vec<String> = verdict
+        .warnings
+        .iter()
+        .map(|w| format!("{}: {} [{}] {:?}\n", w.place, w.message, w.code, w.details))
+        .collect();
+    expected.assert_eq(&lines.concat());
+}
+
+const AB: &str = "mutex_lock~\"a\"~@p.c:11 mutex_lock~\"b\"~@p.c:12 mutex_unlock~\"b\"~@p.c:13 mutex_unlock~\"a\"~@p.c:14";
+const BA: &str = "mutex_lock~\"b\"~@p.c:15~<-~1:4 mutex_lock~\"a\"~@p.c:16~<-~1:5 mutex_unlock~\"a\"~@p.c:17 mutex_unlock~\"b\"~@p.c:18";
+
+#[test]
+fn hidden_lock_orders_are_told() {
+    hints(
+        AB,
+        BA,
+        "0:2",
+        expect![[r#"
+        p.c:12: 2 threads take locks in a cycle: safe under Heddle, can deadlock natively [lock-order] ["\"a\" at p.c:16 while holding \"b\" since p.c:15", "\"b\" at p.c:12 while holding \"a\" since p.c:11"]
+    "#]],
+    );
+    // The same order.
+    hints(AB, AB, "0:2", expect![[r#""#]]);
+    // The second thread begins after the first has ended: they never meet.
+    hints(AB, BA, "1:6", expect![[r#""#]]);
+    // A lock around both.
+    let gate = |inner: &str, edge: &str| {
+        format!("mutex_lock~\"g\"~@p.c:6{edge} {inner} mutex_unlock~\"g\"~@p.c:7")
+    };
+    hints(&gate(AB, ""), &gate(BA, "~<-~1:7"), "0:2", expect![[r#""#]]);
+    // Somebody forgets to unlock.
+    hints(
+        "mutex_lock~\"a\"~@p.c:11",
+        "",
+        "0:2",
+        expect![[r#"
+        p.c:11: a thread ends with "a" in its hands, taken here [held-at-end] []
+    "#]],
+    );
+}
+
+#[test]
+fn threads_that_nobody_joins_are_told() {
+    let text = include_str!("archives/handover.txt");
+    let verdict = check(&parse(text).unwrap());
+    assert_eq!(
+        verdict.warnings,
+        [],
+        "what happens in later epochs is not known"
+    );
+    let alone = RELOCK
+        .replace("    slot 1\n      1 thread_start @relock.c:11 <- 0:1\n      2 mutex_lock \"lock\" @relock.c:13\n    deadlock certain\n", "exit\n//")
+        .lines()
+        .filter(|line| !["stuck", "holds", "if ", "input", "//"].iter().any(|word| line.trim().starts_with(word)))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let verdict = check(&parse(&alone).unwrap());
+    assert_eq!(verdict.warnings.len(), 1);
+    assert_eq!(verdict.warnings[0].code, "never-joined");
+    assert_eq!(verdict.warnings[0].place, "relock.c:21");
 }

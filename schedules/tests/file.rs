@@ -97,6 +97,17 @@ fn what_is_written_is_read() {
 }
 
 #[test]
+fn what_nobody_could_open_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.heddle");
+    let mut archive = sample();
+    archive.nodes[0].site = SiteId(7);
+    let error = archive.write(&path).unwrap_err().to_string();
+    assert!(error.contains("node 0 names site 7"), "{error}");
+    assert!(!path.exists());
+}
+
+#[test]
 fn only_awaited_nodes_publish() {
     let archive = sample();
     let publishes: Vec<bool> = archive.nodes.iter().map(|node| node.flags != 0).collect();

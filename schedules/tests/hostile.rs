@@ -1,6 +1,7 @@
 //! Hostile input: what fuzzing once found, and a bounded run of the same kind at each test.
 
 #[path = "hostile/exercise.rs"]
+#[allow(dead_code)]
 mod exercise;
 
 use exercise::exercise;

@@ -213,3 +213,26 @@ fn order() {
         .replace("<- 0:6", "<- 0:3");
     expect![[r#"rule 14: epoch1, schedule 0: mutex_unlock "m" of slot 0 at a.c:36 and mutex_lock "m" of slot 1 at a.c:13 are not ordered"#]].assert_eq(&problems(&parse(&text).unwrap()));
 }
+
+#[test]
+fn what_is_learned_in_an_arm_counts_in_it_alone() {
+    // Both slots pass an elastic branch; the lock in the second arm waits, so its unlock need not.
+    let arms = "      1 arm = 0 @a.c:34 optional
+      2 mutex_lock \"m\" @a.c:35 optional <- 0:6
+      3 mutex_unlock \"m\" @a.c:36 optional
+      4 arms_end @a.c:34
+      5 mutex_lock \"m\" @a.c:13 <- 0:6
+";
+    let join = "      1 thread_join \"thread created at a.c:11\" @a.c:16 <- 0:8
+      2 mutex_lock \"m\" @a.c:13 <- 0:6
+";
+    let inside = HANDOVER.replace(join, arms);
+    assert_eq!(problems(&parse(&inside).unwrap()), "");
+    // Behind the arm nothing is known of it: it may have been skipped.
+    let behind = inside.replace(
+        "5 mutex_lock \"m\" @a.c:13 <- 0:6",
+        "5 mutex_lock \"m\" @a.c:13",
+    );
+    expect![[r#"rule 14: epoch1, schedule 0: mutex_unlock "m" of slot 0 at a.c:36 and mutex_lock "m" of slot 1 at a.c:13 are not ordered"#]]
+        .assert_eq(&problems(&parse(&behind).unwrap()));
+}

@@ -196,14 +196,9 @@ pub(crate) fn finish_within(command: &mut Command, limit: Duration) -> Option<Fi
 /// Compares with `tests/programs/NAME`; `UPDATE_EXPECT=1` writes it instead.
 #[track_caller]
 pub(crate) fn golden(name: &str, actual: &str) {
-    // Debug information names the folder of the compilation, and the fingerprint covers it.
-    let lines = actual
-        .lines()
-        .filter(|line| !line.starts_with("identity fingerprint"));
-    let actual: String = lines.map(|line| format!("{line}\n")).collect();
     let path = program(name);
     if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(&path, &actual).expect("golden file");
+        std::fs::write(&path, actual).expect("golden file");
     }
     let expected = std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{name}: {error}; UPDATE_EXPECT=1 makes it"));

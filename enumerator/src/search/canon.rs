@@ -347,6 +347,7 @@ impl Joiner<'_, '_> {
                 .collect(),
             cost: 0,
             handle: a.handle,
+            own: Vec::new(),
             specific,
             result: None,
         }

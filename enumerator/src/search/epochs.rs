@@ -82,6 +82,7 @@ impl Explorer<'_, '_> {
                 fresh: vec![true; slots],
                 visits: BTreeMap::new(),
                 decisions: 0,
+                policy: super::schedule::POLICIES[0],
             };
             if self.restart {
                 break;
@@ -104,6 +105,8 @@ impl Explorer<'_, '_> {
 
     /// A path ends where every thread stands at a marker or blocks.
     pub(super) fn boundary(&mut self, mut path: Path) -> StepId {
+        // What one thread knows for itself does not hold for the others.
+        self.engine.running = usize::MAX;
         let order = self.slot_order(&path.world);
         let mut moves = vec![u16::MAX; path.world.status.len()];
         for (new, old) in order.iter().enumerate() {

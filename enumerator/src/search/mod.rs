@@ -73,6 +73,7 @@ struct Path {
     /// How often each thread was at each place that could be a marker.
     visits: BTreeMap<(usize, FuncId, BlockId), u32>,
     decisions: usize,
+    policy: schedule::Policy,
 }
 
 /// Explores one program.
@@ -185,6 +186,7 @@ impl Explorer<'_, '_> {
             fresh: vec![false],
             visits: BTreeMap::new(),
             decisions: 0,
+            policy: schedule::POLICIES[0],
         });
         self.builder
             .define_epoch(epoch, self.most_slots as u16, root, 0);
@@ -258,6 +260,9 @@ impl Explorer<'_, '_> {
     /// Follows a path to its next decision or leaf.
     fn explore(&mut self, mut path: Path) -> StepId {
         self.report(&path);
+        path.policy = schedule::POLICIES[0];
+        let mut policies = schedule::POLICIES[1..].iter();
+        let start = path.clone();
         loop {
             if let Some(reason) = self.exhausted(&path) {
                 return self.gap_leaf(&mut path, None, &reason);
@@ -267,7 +272,14 @@ impl Explorer<'_, '_> {
                 Advance::Decide { slot, outcomes } => return self.decide(path, slot, outcomes),
                 Advance::Boundary => return self.boundary(path),
                 Advance::Exit => return self.leaf(&mut path, Next::Exit),
-                Advance::Deadlock(stuck) => return self.deadlock_leaf(&mut path, &stuck),
+                Advance::Deadlock(stuck) => match policies.next() {
+                    // The order since the last decision was our choice: another one may not end here.
+                    Some(policy) => {
+                        path = start.clone();
+                        path.policy = *policy;
+                    }
+                    None => return self.deadlock_leaf(&mut path, &stuck),
+                },
                 Advance::Gap { slot, reason } => {
                     let at = self.standing(&path, slot);
                     return self.gap_leaf(&mut path, at, &reason);

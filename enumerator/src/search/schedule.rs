@@ -58,15 +58,23 @@ impl Explorer<'_, '_> {
         let mut slots: Vec<usize> = (0..world.status.len())
             .filter(|slot| !matches!(world.status[*slot], Status::Ended))
             .collect();
+        let count = world.status.len();
         let key = |slot: &usize| {
             let outside = !world.holds_locks(*slot);
-            (outside, world.state.threads[*slot].cost, *slot)
+            let cost = world.state.threads[*slot].cost;
+            match path.policy {
+                Policy::Balanced => (outside, cost, *slot),
+                Policy::FirstToLast => (false, 0, *slot),
+                Policy::LastToFirst => (false, 0, count - *slot),
+                Policy::Interleaved => (false, cost, *slot),
+            }
         };
         slots.sort_by_key(key);
         slots
     }
 
     fn try_move(&mut self, path: &mut Path, slot: usize, expire: bool) -> Try {
+        self.engine.running = slot;
         let world = &mut path.world;
         if !world.threads[slot].started {
             world.start(slot);
@@ -107,6 +115,9 @@ impl Explorer<'_, '_> {
                 let attempt = world.attempt(&mut self.engine, slot, primitive, expire);
                 if matches!(attempt, Attempt::Done) {
                     path.stops[slot] = None;
+                    // Also on the way into a gap: the node that creates one thread too many is in the archive.
+                    path.stops.resize(world.status.len(), None);
+                    self.most_slots = self.most_slots.max(world.status.len());
                     if world.alive() > self.options.thread_bound as usize {
                         return Try::Stop(Advance::Gap {
                             slot,
@@ -117,9 +128,7 @@ impl Explorer<'_, '_> {
                         });
                     }
                     path.fresh[slot] = false;
-                    path.stops.resize(path.world.status.len(), None);
                     path.fresh.resize(path.world.status.len(), false);
-                    self.most_slots = self.most_slots.max(path.world.status.len());
                 }
                 Try::of(slot, attempt)
             }
@@ -228,6 +237,26 @@ impl Explorer<'_, '_> {
         }
     }
 }
+
+/// How to choose who goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Policy {
+    /// Critical sections whole, then the least work.
+    Balanced,
+    /// Each runs until it blocks, in the order of slots.
+    FirstToLast,
+    LastToFirst,
+    /// The least work, critical sections or not.
+    Interleaved,
+}
+
+/// The first is what runs best; the others are tried, in this order, where it ends in a deadlock.
+pub(super) const POLICIES: [Policy; 4] = [
+    Policy::Balanced,
+    Policy::FirstToLast,
+    Policy::LastToFirst,
+    Policy::Interleaved,
+];
 
 /// Rounds of a loop that synchronizes within one epoch; with more it ends epochs.
 const MANY_ROUNDS: u32 = 64;

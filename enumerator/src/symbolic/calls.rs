@@ -65,6 +65,13 @@ impl Engine<'_> {
                 ))),
             };
         }
+        if leaves_frames(&function.name) {
+            return Some(Stop::Gap(format!(
+                "`{}` at {} leaves several functions at once",
+                function.name,
+                self.place(at.0, at.1)
+            )));
+        }
         if let Some(stop) = self.library_model(state, slot, at, &function.name, call) {
             return stop;
         }
@@ -458,4 +465,9 @@ impl Engine<'_> {
 /// Setting up attributes always succeeds with valid arguments.
 fn writes_attributes(name: &str) -> bool {
     name.contains("attr_") || name == "pthread_key_create" || name == "tss_create"
+}
+
+/// `longjmp` and its kin.
+pub(super) fn leaves_frames(name: &str) -> bool {
+    name.ends_with("longjmp") || name == "__longjmp_chk"
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use super::calls::leaves_frames;
 use super::engine::Engine;
 use super::expr::Expr;
 use super::run::{Stop, Until};
@@ -122,8 +123,12 @@ impl Engine<'_> {
         }
         let (func, _, instr) = self.current(state, slot);
         let targets = instr.kind.successors();
-        let ends =
-            |engine: &mut Self, outcome: u32| engine.ends_silently(func, targets[outcome as usize]);
+        // Returning from `main` ends the process, too.
+        let outermost = state.threads[slot].frames.len() == 1;
+        let in_main = outermost && self.module.functions[func].name == "main";
+        let ends = |engine: &mut Self, outcome: u32| {
+            engine.ends_silently(func, targets[outcome as usize], in_main)
+        };
         let (dead, alive): (Vec<_>, Vec<_>) = possible
             .iter()
             .copied()
@@ -133,18 +138,20 @@ impl Engine<'_> {
         }
         for (_, condition) in dead {
             let otherwise = self.pool.not(condition);
-            state.path.push(otherwise);
+            state.narrow(slot, otherwise);
         }
         *possible = alive;
         None
     }
 
-    pub(super) fn ends_silently(&mut self, func: FuncId, block: BlockId) -> bool {
+    /// Does every way from a block end the process, and nothing on the way synchronizes?
+    pub(super) fn ends_silently(&mut self, func: FuncId, block: BlockId, in_main: bool) -> bool {
         let facts = self.facts;
-        if !facts.cfg(func).dies(block) {
+        if !in_main && !facts.cfg(func).dies(block) {
             return false;
         }
-        if let Some(known) = self.silent_ends.get(&(func, block)) {
+        let key = (func, block, in_main);
+        if let Some(known) = self.silent_ends.get(&key) {
             return *known;
         }
         let function = &self.module.functions[func];
@@ -159,12 +166,15 @@ impl Engine<'_> {
             for (id, instr) in function.block_instrs(next) {
                 if instr.call().is_some() {
                     let callees = facts.callees(func, id);
-                    let quiet = |callee: &FuncId| facts.effects(*callee).sync == SyncEffect::None;
+                    let quiet = |callee: &FuncId| {
+                        let name = &self.module.functions[*callee].name;
+                        facts.effects(*callee).sync == SyncEffect::None && !leaves_frames(name)
+                    };
                     silent &= !callees.unknown && callees.known.iter().all(quiet);
                 }
             }
         }
-        self.silent_ends.insert((func, block), silent);
+        self.silent_ends.insert(key, silent);
         silent
     }
 
@@ -214,16 +224,21 @@ impl Engine<'_> {
         mut arrived: Vec<(Expr, State)>,
     ) -> Option<Stop> {
         let base = state.path.len();
+        let own = state.threads[slot].own.len();
         let count = arrived.len();
         let Some((_, last)) = arrived.last() else {
             return Some(Stop::Ended);
         };
         let mut merged = last.clone();
         let mut alternatives = self.pool.bool(false);
-        let plain = arrived.iter().all(|(_, side)| side.path.len() == base + 1);
+        let plain = (arrived.iter())
+            .all(|(_, side)| side.path.len() == base + 1 && side.threads[slot].own.len() == own);
         for (_, side) in &arrived {
             let mut all = self.pool.bool(true);
-            for conjunct in &side.path[base..] {
+            for conjunct in side.path[base..]
+                .iter()
+                .chain(&side.threads[slot].own[own..])
+            {
                 all = self.pool.and(all, *conjunct);
             }
             alternatives = self.pool.or(alternatives, all);
@@ -233,10 +248,11 @@ impl Engine<'_> {
             merged = self.merge_states(slot, *condition, side, &merged);
         }
         merged.path = state.path.clone();
+        merged.thread_mut(slot).own = state.threads[slot].own.clone();
         // All ways came here, each under its own condition and no other: nothing is excluded.
         let nothing_excluded = plain && count == ways;
         if !nothing_excluded && !self.pool.is_true(alternatives) {
-            merged.path.push(alternatives);
+            merged.narrow(slot, alternatives);
         }
         *state = merged;
         None

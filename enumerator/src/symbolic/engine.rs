@@ -42,6 +42,8 @@ pub struct Engine<'m> {
     pub markers: std::collections::BTreeSet<(FuncId, BlockId)>,
     /// Results of floating-point operations by operation and operands: the same operation on the same values gives the same.
     pub(super) floats: std::collections::HashMap<(String, Vec<Expr>), Val>,
+    /// The slot that ran last: whose facts count.
+    pub running: usize,
     /// By global; thread-local ones have none.
     globals: BTreeMap<GlobalId, ObjId>,
     /// Loops that are being executed step by step, outermost first.
@@ -49,7 +51,7 @@ pub struct Engine<'m> {
     /// Loops that were tried in vain.
     pub(super) hopeless: BTreeMap<(FuncId, LoopId), u32>,
     /// Do the blocks from here on neither synchronize nor come back?
-    pub(super) silent_ends: BTreeMap<(FuncId, BlockId), bool>,
+    pub(super) silent_ends: BTreeMap<(FuncId, BlockId, bool), bool>,
 }
 
 /// A loop that is being executed step by step.
@@ -75,6 +77,7 @@ impl<'m> Engine<'m> {
             watched: Default::default(),
             markers: Default::default(),
             floats: Default::default(),
+            running: 0,
             globals: BTreeMap::new(),
             attempts: Vec::new(),
             hopeless: BTreeMap::new(),
@@ -339,7 +342,16 @@ impl<'m> Engine<'m> {
     pub fn may(&mut self, state: &State, condition: Expr) -> bool {
         match self.pool.as_const(condition) {
             Some(value) => value == 1,
-            None => self.solver.may(&mut self.pool, &state.path, condition),
+            None => {
+                let own = state.threads.get(self.running).map(|thread| &thread.own);
+                match own.filter(|own| !own.is_empty()) {
+                    None => self.solver.may(&mut self.pool, &state.path, condition),
+                    Some(own) => {
+                        let path = [state.path.as_slice(), own].concat();
+                        self.solver.may(&mut self.pool, &path, condition)
+                    }
+                }
+            }
         }
     }
 

@@ -75,7 +75,7 @@ impl Engine<'_> {
         self.forget_registers(state, slot, func, id, site);
         let mut ways: Vec<State> = Vec::new();
         for (from, to) in cfg.loops[id].exits.clone() {
-            if self.ends_silently(func, to) {
+            if self.ends_silently(func, to, false) {
                 continue;
             }
             let mut side = state.clone();
@@ -179,7 +179,7 @@ impl Engine<'_> {
             return false;
         }
         if !self.pool.is_true(condition) {
-            state.path.push(condition);
+            state.narrow(slot, condition);
         }
         self.goto(state, slot, to);
         true

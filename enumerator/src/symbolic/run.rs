@@ -97,6 +97,7 @@ impl Engine<'_> {
 
     /// Runs a thread until it stops.
     pub fn run(&mut self, state: &mut State, slot: usize, until: Option<Until>) -> Stop {
+        self.running = slot;
         loop {
             if until.is_some_and(|until| self.arrived(state, slot, until)) {
                 return Stop::Reached;

@@ -92,6 +92,7 @@ impl World {
         let site = op.site();
         let child = self.add_thread(op.engine, function, vec![Val::Scalar(argument)], Some(site));
         self.state.thread_mut(child).cost = cost;
+        self.state.thread_mut(child).own = self.state.threads[op.slot].own.clone();
         let event = self.trail.add(
             op.slot,
             op.kind(NodeOp::ThreadCreate, Subject::Slot(child as u16)),
@@ -205,6 +206,8 @@ impl World {
         let kind = op.kind(NodeOp::ThreadJoin, Subject::Object(name));
         self.trail.add(op.slot, kind, &[ended]);
         self.threads[target].joined = true;
+        let known = self.state.threads[target].own.clone();
+        self.state.thread_mut(op.slot).own.extend(known);
         let result = self.state.threads[target].result.clone();
         self.give_result(op, result);
         op.return_code(self, 0)

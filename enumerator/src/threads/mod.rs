@@ -268,6 +268,7 @@ impl World {
         primitive: u16,
         expire: bool,
     ) -> Attempt {
+        engine.running = slot;
         let (func, id, instr) = engine.current(&self.state, slot);
         let call = instr.call().expect("a primitive is called");
         let row = &PRIMITIVES[usize::from(primitive)];

@@ -1,6 +1,6 @@
 //! Findings for programs.
 
-use super::{Blocked, Cause, Finding, Line, Verdict};
+use super::{Blocked, Cause, Finding, Line, Verdict, Warning};
 use crate::conform::Decided;
 use crate::json::Json;
 
@@ -26,6 +26,7 @@ pub fn to_json(verdict: &Verdict) -> Json {
         ),
         ("gaps", verdict.gaps.iter().map(gap).collect()),
         ("findings", verdict.findings.iter().map(finding).collect()),
+        ("warnings", verdict.warnings.iter().map(warning).collect()),
     ])
 }
 
@@ -33,6 +34,18 @@ fn gap((reason, place): &(String, Option<String>)) -> Json {
     Json::Object(vec![
         ("reason", reason.as_str().into()),
         ("place", place.as_deref().into()),
+    ])
+}
+
+fn warning(warning: &Warning) -> Json {
+    Json::Object(vec![
+        ("kind", warning.code.into()),
+        ("place", warning.place.as_str().into()),
+        ("message", warning.message.as_str().into()),
+        (
+            "details",
+            warning.details.iter().map(String::as_str).collect(),
+        ),
     ])
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::paths::plural;
 
-use super::{Blocked, Cause, Finding, Line, Verdict};
+use super::{Blocked, Cause, Finding, Line, Verdict, Warning};
 
 /// Gives the lines of the user's sources, if they are there.
 pub trait Sources {
@@ -31,6 +31,9 @@ pub fn to_text(verdict: &Verdict, sources: &dyn Sources) -> String {
     };
     for (index, finding) in verdict.findings.iter().enumerate() {
         report.finding(index + 1, finding);
+    }
+    for warning in &verdict.warnings {
+        report.warning(warning);
     }
     report.summary(verdict);
     report.out
@@ -179,6 +182,20 @@ impl Report<'_> {
             let name = names.get(&event.slot).unwrap_or(&own);
             line!(self, "    {name}: {} at {}", event.what, event.place);
         }
+    }
+
+    fn warning(&mut self, warning: &Warning) {
+        let Warning {
+            code,
+            place,
+            message,
+            details,
+        } = warning;
+        line!(self, "{place}: warning: {message} [{code}]");
+        for detail in details {
+            line!(self, "  {detail}");
+        }
+        line!(self, "");
     }
 
     fn summary(&mut self, verdict: &Verdict) {

@@ -212,7 +212,7 @@ impl<'a> Run<'a> {
                 let fragment = self.archive.steps[step.index()].fragment;
                 let from = base.unwrap_or(0);
                 Wrong::NoSuchNode {
-                    position: record.position + 1,
+                    position: record.position.saturating_add(1),
                     step: record.step,
                     from: from + 1,
                     to: from + self.archive.lane_len(fragment, record.slot),

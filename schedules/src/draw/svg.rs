@@ -4,13 +4,17 @@ use std::fmt::Write;
 
 use super::layout::{Mark, Picture};
 
-const COLUMN: usize = 250;
+/// Widths of a column: as wide as its labels, within these.
+const NARROWEST: usize = 180;
+const WIDEST: usize = 460;
+/// A little more than a letter of the font takes.
+const LETTER: usize = 8;
 const ROW: usize = 36;
 const MARGIN: usize = 24;
 const LINE: usize = 18;
 
 const STYLE: &str = "\
-text { font: 12px monospace; fill: #1b1f24; }
+text { font: 12px monospace; fill: #1b1f24; paint-order: stroke; stroke: #ffffff; stroke-width: 3px; }
 .title { font-weight: bold; font-size: 14px; }
 .place { fill: #6a737d; font-size: 10px; }
 .column { font-weight: bold; }
@@ -52,16 +56,32 @@ pub fn svg(pictures: &[Picture<'_>]) -> String {
     out
 }
 
-/// Titles may be longer than the columns are wide; eight pixels a letter is enough.
+/// How wide each column of a picture is.
+fn column_width(picture: &Picture<'_>) -> usize {
+    let marks = picture.marks.iter().map(|mark| mark.what.chars().count());
+    let stuck = picture
+        .stuck
+        .iter()
+        .map(|(_, what, _)| what.chars().count() + 7);
+    let longest = marks.chain(stuck).max().unwrap_or(0);
+    (longest * LETTER + 40).clamp(NARROWEST, WIDEST)
+}
+
+/// Titles may be longer than the columns are wide.
 fn width_of(picture: &Picture<'_>) -> usize {
-    let longest = |texts: &[String]| texts.iter().map(|text| text.len() * 8).max();
-    let titles = picture.title.len().max(picture.end.len()) * 9;
-    let text = titles.max(longest(&picture.decisions).unwrap_or(0));
-    (picture.columns.len() * COLUMN).max(text) + 2 * MARGIN
+    let titles = [&picture.title, &picture.end];
+    let longest = titles.into_iter().chain(&picture.decisions);
+    let text = longest
+        .map(|text| text.chars().count() * (LETTER + 1))
+        .max();
+    let columns = picture.columns.len() * column_width(picture);
+    columns.max(text.unwrap_or(0)) + 2 * MARGIN
 }
 
 /// Draws one picture from `top` on; returns where it ends.
 fn one(out: &mut String, picture: &Picture<'_>, top: usize) -> usize {
+    let width = column_width(picture);
+    let column = |slot: usize| MARGIN + 6 + slot * width;
     let mut y = top + MARGIN;
     text(out, MARGIN, y, "title", &picture.title);
     for decision in &picture.decisions {
@@ -84,10 +104,12 @@ fn one(out: &mut String, picture: &Picture<'_>, top: usize) -> usize {
         );
     }
     for (from, to) in &picture.arrows {
-        arrow(out, &picture.marks[*from], &picture.marks[*to], first);
+        let at = |mark: &Mark<'_>| (column(mark.slot.into()), first + mark.row * ROW);
+        arrow(out, at(&picture.marks[*from]), at(&picture.marks[*to]));
     }
     for mark in &picture.marks {
-        node(out, mark, first);
+        let (x, y) = (column(mark.slot.into()), first + mark.row * ROW);
+        node(out, mark, (x, y), width);
     }
     for (slot, what, place) in &picture.stuck {
         let (x, y) = (column(usize::from(*slot)), first + picture.rows * ROW);
@@ -99,7 +121,8 @@ fn one(out: &mut String, picture: &Picture<'_>, top: usize) -> usize {
                 y - 5
             ),
         );
-        text(out, x + 12, y + 2, "bad", &format!("waits: {what}"));
+        let label = shorten(&format!("waits: {what}"), width);
+        text(out, x + 12, y + 2, "bad", &label);
         text(out, x + 12, y + 14, "place", place);
     }
     let class = if picture.stuck.is_empty() { "" } else { "bad" };
@@ -107,28 +130,30 @@ fn one(out: &mut String, picture: &Picture<'_>, top: usize) -> usize {
     last + LINE + MARGIN
 }
 
-fn column(slot: usize) -> usize {
-    MARGIN + 6 + slot * COLUMN
+/// As much of a label as fits into a column.
+fn shorten(label: &str, width: usize) -> String {
+    let letters = (width - 30) / LETTER;
+    if label.chars().count() <= letters {
+        return label.to_owned();
+    }
+    label.chars().take(letters - 1).chain(['…']).collect()
 }
 
-fn at(mark: &Mark<'_>, first: usize) -> (usize, usize) {
-    (column(usize::from(mark.slot)), first + mark.row * ROW)
-}
-
-fn node(out: &mut String, mark: &Mark<'_>, first: usize) {
-    let (x, y) = at(mark, first);
+fn node(out: &mut String, mark: &Mark<'_>, (x, y): (usize, usize), width: usize) {
     let class = if mark.optional { "optional" } else { "node" };
+    let full = escape(&format!("{} at {}", mark.what, mark.place()));
     line(
         out,
-        &format!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"5\"/>"),
+        &format!(
+            "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"5\"><title>{full}</title></circle>"
+        ),
     );
-    text(out, x + 12, y + 2, "", &mark.what);
-    text(out, x + 12, y + 14, "place", &mark.place());
+    text(out, x + 12, y + 2, "", &shorten(&mark.what, width));
+    text(out, x + 12, y + 14, "place", &shorten(&mark.place(), width));
 }
 
 /// From dot to dot, bent so that it passes beside the labels between.
-fn arrow(out: &mut String, from: &Mark<'_>, to: &Mark<'_>, first: usize) {
-    let ((x1, y1), (x2, y2)) = (at(from, first), at(to, first));
+fn arrow(out: &mut String, (x1, y1): (usize, usize), (x2, y2): (usize, usize)) {
     let (start, end) = if x1 < x2 {
         (x1 + 6, x2 - 7)
     } else {

@@ -1,5 +1,7 @@
 //! Text to archive: steps with their nodes and ends.
 
+use std::collections::BTreeMap;
+
 use super::lex::{self, Words, Wrong};
 use super::parse::{Parser, in_order};
 use crate::archive::{
@@ -7,7 +9,6 @@ use crate::archive::{
     StepId, Stuck,
 };
 use crate::builder::{BuildNode, Fragments};
-use crate::ids::Id;
 use crate::primitives::Operand;
 
 /// A step whose lines are being read.
@@ -252,21 +253,30 @@ impl Parser {
 
     pub(super) fn finish_steps(&mut self) -> Result<(), Wrong> {
         let mut fragments = Fragments::default();
-        let mut ids: Vec<FragmentId> = Vec::new();
-        for (expected, (id, step)) in std::mem::take(&mut self.steps).into_iter().enumerate() {
+        // By step with nodes of its own; fragments get their ids in the order of the steps that have them.
+        let mut known: BTreeMap<u32, FragmentId> = BTreeMap::new();
+        let ids: Vec<u32> = self.steps.keys().copied().collect();
+        for (expected, id) in ids.into_iter().enumerate() {
             in_order("step", expected, id as usize)?;
             let bad = |what| Wrong::BadStep { step: id, what };
-            let fragment = match step.same_as {
-                None => fragments.add(step.lanes),
-                Some(_) if !step.lanes.is_empty() => {
-                    return Err(bad("has nodes of its own and another's"));
+            let step = &self.steps[&id];
+            if step.same_as.is_some() && !step.lanes.is_empty() {
+                return Err(bad("has nodes of its own and another's"));
+            }
+            let owner = step.same_as.map_or(id, |other| other.0);
+            let fragment = match known.get(&owner) {
+                Some(fragment) => *fragment,
+                None => {
+                    let owner = self.steps.get_mut(&owner);
+                    let owner = owner.filter(|owner| owner.same_as.is_none());
+                    let lanes = owner.map(|owner| std::mem::take(&mut owner.lanes));
+                    let none = "has the nodes of a step that has none of its own";
+                    fragments.add(lanes.ok_or_else(|| bad(none))?)
                 }
-                Some(other) => *ids
-                    .get(other.index())
-                    .ok_or_else(|| bad("has the nodes of a step that does not come before it"))?,
             };
-            ids.push(fragment);
-            let mut next = step.next.ok_or_else(|| bad("has no end"))?;
+            known.insert(owner, fragment);
+            let step = self.steps.get_mut(&id).expect("found before");
+            let mut next = step.next.take().ok_or_else(|| bad("has no end"))?;
             if let Next::Late { arms, .. } = &mut next {
                 arms.sort_by_key(|arm| arm.outcome);
             }

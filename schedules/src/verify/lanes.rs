@@ -129,10 +129,9 @@ fn node_problem(archive: &Archive, node: &Node) -> Option<&'static str> {
         return Some("only a barrier has a serial thread");
     }
     let fits = match (node.op, archive.sites[node.site.index()].kind) {
+        // These stand at whatever instruction is first in a function or block: it may have a role of its own.
         (NodeOp::Marker | NodeOp::Branch | NodeOp::Arm | NodeOp::ArmsEnd, _)
-        | (NodeOp::Outcome, _)
-        | (NodeOp::ThreadStart, SiteKind::Entry)
-        | (NodeOp::ThreadExit, SiteKind::Entry) => true,
+        | (NodeOp::Outcome | NodeOp::ThreadStart | NodeOp::ThreadExit, _) => true,
         (op, SiteKind::Sync { primitive }) => {
             let row = &PRIMITIVES[usize::from(primitive)];
             row.policy == Policy::Enforced && (row.op == op || follows(row.op) == Some(op))

@@ -1,13 +1,13 @@
 //! Rule 14: the schedule is the lock, so operations on one lock must be ordered by edges alone.
 //!
 //! Along one path each node has a clock: how far every other slot is known to be when it is performed. A node knows what its
-//! edges say and what its slot knew before. A node that may be skipped waits for nothing then, so what it
-//! learns does not count for those behind it, and an edge to it carries only what was known before it.
+//! edges say and what its slot knew before. What is learned in an arm counts in that arm only: behind it, and for everybody
+//! else, the arm may have been skipped. So an edge into an arm carries what was known before the arm.
 
 use std::collections::BTreeMap;
 
 use super::{MOST_SCHEDULES, Problem, Problems};
-use crate::archive::{Archive, EpochId, Node, ObjectId, StepId};
+use crate::archive::{Archive, EpochId, Node, ObjectId, SiteId, StepId};
 use crate::ids::Id;
 use crate::order::{Lanes, Placed, linearize};
 use crate::paths::Paths;
@@ -92,12 +92,15 @@ fn unordered(
     let slots = lanes.slots().len();
     // By slot and number of nodes behind it: what is certain there.
     let mut certain: Vec<Vec<Clock>> = vec![vec![vec![0; slots]]; slots];
+    // By slot: what is known in the arms that it is inside of, outermost first.
+    let mut inside: Vec<Vec<(SiteId, Clock)>> = vec![Vec::new(); slots];
     // By lock and slot: the last operation.
     let mut last: BTreeMap<(ObjectId, u16), Placed<'_>> = BTreeMap::new();
     for placed in linearize(archive, epoch, path) {
         let own = usize::from(placed.slot);
+        leave_arm(&mut inside[own], placed.node);
         let before = certain[own].last().expect("begins with one");
-        let mut clock = before.clone();
+        let mut clock = inside[own].last().map_or(before, |(_, arm)| arm).clone();
         for (slot, to) in lanes.waits(&placed) {
             let known = certain[usize::from(slot)].get(to as usize);
             join(&mut clock, known.expect("the order respects edges"));
@@ -112,12 +115,28 @@ fn unordered(
         }
         let mut after = match placed.node.is_optional() {
             true => before.clone(),
-            false => clock,
+            false => clock.clone(),
         };
         after[own] = placed.position + 1;
         certain[own].push(after);
+        match (placed.node.op, inside[own].last_mut()) {
+            (NodeOp::Arm, _) => inside[own].push((placed.node.site, clock)),
+            (_, Some((_, arm))) => *arm = clock,
+            _ => {}
+        }
     }
     None
+}
+
+/// Another arm of the same branch, or its end: what was learned in the arm is forgotten.
+fn leave_arm(inside: &mut Vec<(SiteId, Clock)>, node: &Node) {
+    let leaves = matches!(node.op, NodeOp::Arm | NodeOp::ArmsEnd)
+        && inside
+            .last()
+            .is_some_and(|(branch, _)| *branch == node.site);
+    if leaves {
+        inside.pop();
+    }
 }
 
 fn join(clock: &mut Clock, other: &Clock) {

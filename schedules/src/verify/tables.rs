@@ -59,8 +59,6 @@ fn contexts(archive: &Archive, problems: &mut Problems) {
 }
 
 fn epochs(archive: &Archive, problems: &mut Problems) {
-    let contexts = archive.epochs.iter().map(|epoch| &epoch.contexts);
-    unique::<EpochId, _>(contexts, problems, Problem::SameEpoch);
     for (index, epoch) in archive.epochs.iter().enumerate() {
         let threads = epoch.contexts.len();
         if index == 0 && threads != 1 {
