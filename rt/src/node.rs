@@ -21,8 +21,9 @@ pub(crate) struct Found {
     pub(crate) outcome: Option<u32>,
 }
 
-/// Thread start and end have no call in the program.
-pub(crate) const ANY_SITE: u32 = u32::MAX;
+/// Thread start and end have no call in the program. Not `u32::MAX`: instrumentation passes that for a call that the archive does not
+/// know, and that is never what was expected.
+pub(crate) const ANY_SITE: u32 = u32::MAX - 1;
 
 impl Found {
     pub(crate) fn call(op: NodeOp, site: u32) -> Self {

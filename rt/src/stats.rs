@@ -8,7 +8,6 @@ use schedules::ArchivedArchive;
 use schedules::archive::SiteId;
 
 use crate::block::Block;
-use crate::node::ANY_SITE;
 use crate::sys::{clock, stderr};
 use crate::world::World;
 
@@ -54,7 +53,7 @@ pub(crate) fn node(own: &Block, site: u32) {
     }
 }
 
-/// Runs `wait`, counting it and its time if asked to. [`ANY_SITE`]: the beginning of an epoch.
+/// Runs `wait`, counting it and its time if asked to. A number that is no site: the beginning of an epoch.
 pub(crate) fn timed(own: &Block, site: u32, wait: impl FnOnce() -> bool) -> bool {
     let Some(row) = own.world().stats.row(site) else {
         return wait();
@@ -126,5 +125,3 @@ impl std::fmt::Display for Milliseconds {
         }
     }
 }
-
-const _: () = assert!(ANY_SITE == u32::MAX);

@@ -58,6 +58,7 @@ pub fn instrument(
     program::insert_shadow_stores(&hooks, &sites, archive)?;
     elastic::insert_ends(&hooks, &sites, archive)?;
     program::insert_main_hooks(&hooks, &sites, main);
+    program::insert_exit_hooks(&hooks, &sites);
     insert_markers(&hooks, &sites, archive)?;
     branches::insert(&hooks, &sites, archive)?;
     syncs::replace(&hooks, &sites, archive)?;

@@ -72,6 +72,16 @@ pub(super) fn insert_main_hooks<'m>(hooks: &Hooks<'m>, sites: &Sites<'m>, main: 
     }
 }
 
+/// `heddle_exit_main` before each call that ends the process, so that functions of `atexit` are no part of the schedule.
+pub(super) fn insert_exit_hooks<'m>(hooks: &Hooks<'m>, sites: &Sites<'m>) {
+    for &(call, _) in &sites.calls {
+        let callee = call.called_function().filter(|f| f.is_declaration());
+        if callee.is_some_and(|f| matches!(f.name().as_ref(), "exit" | "quick_exit")) {
+            hooks.insert(call, "heddle_exit_main", &[]);
+        }
+    }
+}
+
 /// Defines `__heddle_program`.
 pub(super) fn describe(
     hooks: &Hooks<'_>,

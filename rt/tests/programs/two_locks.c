@@ -1,12 +1,16 @@
 /* Two threads append to a log under a lock; the schedule says in which order. */
 #include "heddle.h"
 
+#ifndef FIRST_LOCK
+#define FIRST_LOCK 3
+#endif
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char log_[64];
 
 static void *worker(void *name) {
   for (int i = 0; i < 3; i++) {
-    heddle_pthread_mutex_lock(&lock, 3);
+    heddle_pthread_mutex_lock(&lock, FIRST_LOCK);
     strcat(log_, name);
     heddle_pthread_mutex_unlock(&lock, 4);
   }
