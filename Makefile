@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO_PATH := $(HOME)/.cargo/bin
 export PATH := $(PATH):$(CARGO_PATH)
 
-.PHONY: all setup build demo test loom bench install
+.PHONY: all setup build demo test loom rt-soak rt-tsan bench soak install
 
 all: build
 
@@ -26,8 +26,24 @@ test:
 loom: setup
 	CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" cargo test --package heddle-rt --lib --release
 
+# The runtime's own programs, each 10,000 times under random delays, with conformance checked: hours.
+rt-soak: setup
+	HEDDLE_RT_RUNS=10000 cargo test --release --package heddle-rt --tests
+
+# The runtime and its programs under ThreadSanitizer. The standard library is not instrumented.
+rt-tsan: setup
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer" \
+	    cargo build --package heddle-rt --target x86_64-unknown-linux-gnu --target-dir target/tsan
+	HEDDLE_RT_LIBRARY=$(CURDIR)/target/tsan/x86_64-unknown-linux-gnu/debug/libheddle_rt.a HEDDLE_RT_CFLAGS=-fsanitize=thread \
+	    cargo test --package heddle-rt --test order --test primitives --test decisions --test timeouts
+
 bench: build
 	cargo run --release --package heddle-bench --
+
+# Generated programs with fresh seeds; failing ones are left in soak-failures/, made small.
+MINUTES ?= 10
+soak: build
+	target/release/heddle-bench soak --minutes $(MINUTES)
 
 install: build
 	@scripts/install "$(PREFIX)"

@@ -120,7 +120,23 @@ pub(crate) fn enumerate(prepared: &Bitcode, choices: &Choices, name: &str) -> Re
         reporter.report(progress);
     });
     drop(reporter);
-    Ok(archive?)
+    let archive = archive?;
+    check_own_work(&archive)?;
+    Ok(archive)
+}
+
+/// An archive that breaks a rule of archives is a fault of ours: it must not reach a program.
+fn check_own_work(archive: &Archive) -> Result<()> {
+    let broken = match Archive::from_bytes(&archive.to_bytes()) {
+        Err(refusal) => format!("the archive {refusal}"),
+        Ok(_) => match schedules::verify::verify(archive).first() {
+            Some(problem) => problem.to_string(),
+            None => return Ok(()),
+        },
+    };
+    bail!(
+        "a fault in Heddle, please report it: its archive of this program breaks a rule ({broken}); nothing was written"
+    )
 }
 
 /// Stops before anything is explored if the program uses what cannot be enforced; all of it in one message.

@@ -12,6 +12,7 @@ use instrument_pass::{Bitcode, Native, Origin, externals};
 use crate::Verdict;
 use crate::cc::elf::File;
 use crate::cc::record::{LINK_SECTION, Link, UNIT_SECTION, Unit};
+use crate::vet::vet;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -71,6 +72,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
 
 /// Gathers the bitcode of everything that was linked into a binary.
 pub(crate) fn gather(binary: &Path) -> Result<Program> {
+    vet(binary)?;
+    gather_vetted(binary)
+}
+
+/// The same in a process that may die of it.
+pub(crate) fn gather_vetted(binary: &Path) -> Result<Program> {
     let binary = behind_libtool(binary);
     let shown = binary.display();
     let bytes = std::fs::read(&binary).with_context(|| shown.to_string())?;

@@ -46,19 +46,23 @@ impl std::fmt::Display for Size {
         write!(
             f,
             "{}, {}, {} early and {} late decisions",
-            counted(self.epochs as u64, "epoch"),
-            counted(self.schedules, "schedule"),
+            counted(self.epochs, "epoch"),
+            counted(
+                usize::try_from(self.schedules).unwrap_or(usize::MAX),
+                "schedule"
+            ),
             self.early,
             self.late
         )?;
         if self.deadlocks > 0 {
-            write!(f, ", {}", counted(self.deadlocks as u64, "deadlock"))?;
+            write!(f, ", {}", counted(self.deadlocks, "deadlock"))?;
         }
         Ok(())
     }
 }
 
-fn counted(number: u64, what: &str) -> String {
+/// `1 epoch`, `2 epochs`.
+pub(crate) fn counted(number: usize, what: &str) -> String {
     match number {
         1 => format!("1 {what}"),
         _ => format!("{number} {what}s"),

@@ -14,6 +14,7 @@ use crate::cc::compile::is_lto;
 use crate::cc::elf::File;
 use crate::cc::link::{is_compile_only, is_linker_option};
 use crate::extract;
+use crate::vet::vet;
 
 /// A program that enumerator and instrumenter can take.
 pub(crate) struct Prepared {
@@ -134,7 +135,10 @@ impl Inputs {
                 Input::Source(path) => {
                     instrument_pass::compile(std::slice::from_ref(path), &self.compile_flags)?
                 }
-                Input::Bitcode(path) => Bitcode::read(path)?,
+                Input::Bitcode(path) => {
+                    vet(path)?;
+                    Bitcode::read(path)?
+                }
                 Input::Binary(path) => bail!(
                     "{}: a program or object made by a compiler stands alone; link with `heddle cc` and give the result",
                     path.display()

@@ -34,6 +34,7 @@ mod output;
 mod prepare;
 mod progress;
 mod run;
+mod vet;
 
 use std::process::ExitCode;
 
@@ -69,6 +70,8 @@ enum Command {
     Prepare(prepare::Arguments),
     /// Gathers the whole program as bitcode from a binary made with `heddle cc`
     Extract(extract::Arguments),
+    #[command(hide = true)]
+    Vet(vet::Arguments),
     /// Reports the deadlocks in an archive's schedules
     Check(check::Arguments),
     /// Prints an archive: its epochs, decisions and schedules
@@ -110,6 +113,7 @@ fn main() -> ExitCode {
         Command::Enumerate(arguments) => enumerate::run(&arguments),
         Command::Prepare(arguments) => prepare::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
+        Command::Vet(arguments) => vet::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use schedules::trace::{RecordKind, Trace};
 
+use crate::findings::counted;
+
 /// Options come before the program; everything behind it is the program's.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -137,11 +139,11 @@ fn followed(trace: &Trace) -> String {
         .map(|record| format!("step{}", record.step))
         .collect();
     let mut text = format!(
-        "followed the archive through {} epochs, {} decisions and {} nodes in {} threads",
-        count(RecordKind::Epoch),
-        count(RecordKind::Decision),
-        count(RecordKind::Node),
-        threads.map_or(0, |last| last + 1)
+        "followed the archive through {}, {} and {} in {}",
+        counted(count(RecordKind::Epoch), "epoch"),
+        counted(count(RecordKind::Decision), "decision"),
+        counted(count(RecordKind::Node), "node"),
+        counted(threads.map_or(0, |last| last as usize + 1), "thread")
     );
     if !decisions.is_empty() {
         text.push_str("; decided for ");

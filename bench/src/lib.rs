@@ -4,5 +4,6 @@
 
 pub mod corpus;
 pub mod manifest;
+pub mod micro;
 pub mod process;
 pub mod soundness;

@@ -6,14 +6,14 @@ mod soak;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Measures Heddle and tries to break it.
 #[derive(Parser)]
 #[command(name = "heddle-bench")]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -22,6 +22,17 @@ enum Command {
     Archive(archive::Arguments),
     /// Generated programs through the whole road until the time is over
     Soak(soak::Arguments),
+    /// The programs of tests/programs/adversarial, or those named
+    Adversarial { programs: Vec<String> },
+    /// The runtime against the C library, side by side
+    Micro {
+        /// Rows by letter, for example `ac`; all if left out
+        #[arg(default_value = "")]
+        rows: String,
+        /// How often each side runs
+        #[arg(long, default_value_t = 9)]
+        times: usize,
+    },
     /// Prints the program of a seed
     Program(soak::Named),
 }
@@ -38,10 +49,16 @@ fn main() -> ExitCode {
 }
 
 /// True if nothing was found.
-fn run(command: Command) -> Result<bool> {
+fn run(command: Option<Command>) -> Result<bool> {
+    let Some(command) = command else {
+        Arguments::command().print_help()?;
+        return Ok(true);
+    };
     match command {
         Command::Archive(arguments) => archive::run(&arguments),
         Command::Soak(arguments) => soak::run(&arguments),
+        Command::Adversarial { programs } => soak::adversarial(&programs),
+        Command::Micro { rows, times } => heddle_bench::micro::run(&rows, times).map(|()| true),
         Command::Program(named) => soak::show(&named),
     }
 }

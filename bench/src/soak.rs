@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use heddle_bench::soundness::adversarial;
 use heddle_bench::soundness::generate::{Level, generate};
 use heddle_bench::soundness::print::c_source;
 use heddle_bench::soundness::soak::{Plan, soak};
-use heddle_bench::soundness::trial::{Effort, Heddle};
+use heddle_bench::soundness::trial::{Effort, Heddle, Wrong, trial};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -56,8 +57,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             .minutes
             .map(|minutes| Duration::from_secs_f64(minutes * 60.0)),
         levels: levels.collect::<Result<_>>()?,
+        inputs: arguments.inputs,
         effort: Effort {
-            inputs: arguments.inputs,
             native_runs: 1,
             enforced_runs: arguments.runs,
             repeat: true,
@@ -75,6 +76,36 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         println!("  seed {seed} level {}: {:?}", *level as u32, finding.wrong);
     }
     Ok(summary.findings.is_empty())
+}
+
+/// The hand-written programs, one line each. True if none breaks the promise.
+pub(crate) fn adversarial(only: &[String]) -> Result<bool> {
+    let heddle = Heddle::find()?;
+    let effort = Effort {
+        native_runs: 2,
+        enforced_runs: 6,
+        repeat: true,
+    };
+    let mut fine = true;
+    for (name, subject) in adversarial::load()? {
+        if !only.is_empty() && !only.contains(&name) {
+            continue;
+        }
+        let tally = trial(&heddle, &subject, 1, effort)?;
+        let verdict = match (&tally.finding, &tally.incomplete) {
+            (Some(finding), _) if finding.wrong == Wrong::BuildRefused => {
+                format!("refused: {}", finding.detail)
+            }
+            (Some(finding), _) => {
+                fine = false;
+                format!("WRONG {finding}")
+            }
+            (None, Some(gap)) => format!("incomplete: {gap}"),
+            (None, None) => "covered".to_owned(),
+        };
+        println!("{name:<24} {:>3} runs  {verdict}", tally.enforced_runs);
+    }
+    Ok(fine)
 }
 
 /// Prints the program of a seed.

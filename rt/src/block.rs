@@ -72,7 +72,6 @@ pub(crate) struct Block {
     pub(crate) argument: *mut c_void,
     pub(crate) noise: u64,
     pub(crate) history: History,
-    pub(crate) counts: Counts,
 }
 
 /// Where a created thread begins.
@@ -91,14 +90,6 @@ pub(crate) enum Phase {
     Running,
     /// It has passed its last node.
     Ended,
-}
-
-/// Numbers for `stats`.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Counts {
-    pub(crate) nodes: u64,
-    pub(crate) waits: u64,
-    pub(crate) nanoseconds: u64,
 }
 
 /// The last lanes a thread went through, for reports.
@@ -167,11 +158,6 @@ impl Block {
             argument: null_mut(),
             noise: 0,
             history: History::new(),
-            counts: Counts {
-                nodes: 0,
-                waits: 0,
-                nanoseconds: 0,
-            },
         }
     }
 

@@ -10,6 +10,7 @@
 mod block;
 mod early;
 mod entry;
+mod exit;
 mod facts;
 mod gate;
 #[cfg(all(test, loom))]
@@ -18,7 +19,10 @@ mod node;
 mod options;
 mod report;
 mod start;
+mod stats;
 mod sys;
 mod trace;
+mod waiter;
 mod walk;
+mod watch;
 mod world;

@@ -9,7 +9,7 @@ use schedules::archive::{ArchivedEdge, ArchivedNode, Node, SiteId};
 use schedules::primitives::NodeOp;
 
 use crate::block::{self, Block, Phase};
-use crate::{report, trace, walk, world};
+use crate::{report, stats, trace, walk, world};
 
 /// What a thread is about to do.
 #[derive(Clone, Copy, Debug)]
@@ -138,7 +138,7 @@ pub(crate) fn enter_slowly(block: *mut Block, found: Found) -> *mut Block {
     let phase = unsafe { (*block).phase };
     match phase {
         Phase::Running if !world::freed() => {}
-        Phase::Running => return std::ptr::null_mut(),
+        Phase::Running => return report::stray(),
         Phase::Outside => return report::outside(found),
         Phase::Ended => return report::after_the_end(found),
     }
@@ -177,10 +177,12 @@ fn wait_for_turn(own: &mut Block, node: ArchivedNode) -> bool {
         // SAFETY: the edges are those of the node at the cursor.
         let (line, target) = unsafe { target(own, *edge) };
         // SAFETY: lines live for ever.
-        if !trace::timed(own, || world.wait(unsafe { &(*line).progress }, target)) {
+        let progress = unsafe { &(*line).progress };
+        if !stats::timed(own, node.site().0, || world.wait(progress, target)) {
             return false;
         }
     }
+    stats::node(own, node.site().0);
     trace::node(own, node);
     true
 }

@@ -14,6 +14,7 @@ use crate::node::{ANY_SITE, Found};
 use crate::options::{OnDeadlock, Policy};
 use crate::sys::{process, stderr};
 use crate::world::{self, World};
+use crate::{exit, watch};
 
 macro_rules! say {
     ($($text:tt)*) => { stderr::line(format_args!($($text)*)) };
@@ -39,11 +40,32 @@ fn claim(world: &World) -> bool {
 /// Ends the process, or frees everybody.
 fn apply(world: &World) {
     if world.options.policy == Policy::Abort {
-        process::abort();
+        abort(world);
     }
     if world.free_everybody() {
         say!("heddle: policy is `free`: all threads go on without order");
     }
+}
+
+/// Ends the process by SIGABRT; what was traced so far is kept.
+fn abort(world: &World) -> ! {
+    exit::close(world);
+    process::abort()
+}
+
+/// One line for people.
+pub(crate) fn say_line(text: fmt::Arguments<'_>) {
+    stderr::line(text);
+}
+
+/// A call after order was given up.
+#[cold]
+pub(crate) fn stray() -> *mut Block {
+    if let Some(world) = world::get() {
+        // Relaxed: a number for people.
+        world.strays.fetch_add(1, Ordering::Relaxed);
+    }
+    std::ptr::null_mut()
 }
 
 /// Sleeps until the process ends.
@@ -62,21 +84,42 @@ pub(crate) fn diverged(own: &Block, found: Found) -> *mut Block {
         describe(own, found);
         expected(own);
         position(own);
-        say!(
-            "  likely reasons: a data race, undefined behaviour, or an input outside the archive's assumptions"
-        );
+        likely(own, found);
         apply(world);
     }
     std::ptr::null_mut()
 }
 
+/// What usually is behind a divergence of this kind.
+fn likely(own: &Block, found: Found) {
+    let archive = own.world().archive;
+    let expected = own.node().map(|node| node.op());
+    let assumptions = archive.program.assumptions.len();
+    match (found.op, expected) {
+        (NodeOp::ThreadCreate, other) if other != Some(NodeOp::ThreadCreate) => say!(
+            "  likely reason: more threads than the archive foresees (its bound is {})",
+            archive.program.thread_bound
+        ),
+        (NodeOp::Branch | NodeOp::Arm | NodeOp::Outcome, _) if assumptions > 0 => {
+            say!("  likely reason: an input outside the archive's assumptions, which are:");
+            for assumption in archive.program.assumptions.iter() {
+                say!("    {assumption}");
+            }
+        }
+        _ => say!(
+            "  likely reasons: a data race (run `heddle check`), undefined behaviour, or a signal handler that synchronizes"
+        ),
+    }
+    if !archive.gaps.is_empty() {
+        say!(
+            "  the archive is incomplete: `heddle inspect` lists {} gaps",
+            archive.gaps.len()
+        );
+    }
+}
+
 fn describe(own: &Block, found: Found) {
-    let found = Event {
-        archive: own.world().archive,
-        op: found.op,
-        site: found.site,
-        outcome: found.outcome,
-    };
+    let found = Event::found(own.world().archive, found);
     say!("  thread {} (slot {}) is at: {found}", own.number, own.slot);
 }
 
@@ -181,7 +224,7 @@ pub(crate) fn outside(found: Found) -> *mut Block {
 /// A thread synchronizes after its last node: in a destructor of thread-local data or a cleanup handler.
 #[cold]
 pub(crate) fn after_the_end(found: Found) -> *mut Block {
-    let Some(world) = world::get().filter(|_| !world::freed()) else {
+    let Some(world) = world::get().filter(|world| !world::freed() && !world.is_exiting()) else {
         return std::ptr::null_mut();
     };
     if claim(world) {
@@ -247,7 +290,7 @@ pub(crate) fn deadlock(own: &Block, found: Found) -> bool {
         say!("  because {}", archive.text((*text).into()));
     }
     if world.options.deadlock == OnDeadlock::Report {
-        process::abort();
+        abort(world);
     }
     say!("heddle: deadlock=hang: waiting for ever, as the program would by itself");
     park()
@@ -281,6 +324,83 @@ pub(crate) fn refused(own: &Block, what: fmt::Arguments<'_>, found: Found) {
         describe(own, found);
         position(own);
         apply(world);
+    }
+}
+
+/// Nothing has moved for as long as `stall` says.
+pub(crate) fn stalled(world: &World) {
+    say!("heddle: nothing has moved for {} s", world.options.stall);
+    for seat in 0..world.lines.len() {
+        // SAFETY: as in `position`.
+        let block = unsafe { &*world.block(seat) };
+        if block.phase != Phase::Running {
+            continue;
+        }
+        if !watch::is_waiting(block) {
+            say!(
+                "  thread {} (slot {}) runs its own code",
+                block.number,
+                block.slot
+            );
+            last_nodes(world, block);
+            continue;
+        }
+        match block.node() {
+            Some(node) => say!(
+                "  thread {} (slot {}) waits at {}",
+                block.number,
+                block.slot,
+                Event::of(world.archive, node)
+            ),
+            None => say!(
+                "  thread {} (slot {}) waits at the end of its lane, epoch {}, step {}",
+                block.number,
+                block.slot,
+                block.epoch,
+                block.step
+            ),
+        }
+        awaited(world, block);
+    }
+}
+
+/// What a waiting thread waits for.
+fn awaited(world: &World, block: &Block) {
+    // Relaxed: the thread stands still, or this report is imprecise.
+    let counter = block.line().waits_for.load(Ordering::Relaxed);
+    let target = block.line().waits_until.load(Ordering::Relaxed);
+    if counter == std::ptr::from_ref(&*world.decisions) as usize {
+        if let ArchivedNext::Late { slot, site, .. } = world.next(block.step) {
+            let site = Site(world.archive, site.0.to_native());
+            say!("    for slot {slot} to take its decision at {site}");
+        }
+        return;
+    }
+    if counter == std::ptr::from_ref(&*world.begun) as usize {
+        say!("    for all threads to come to the beginning of the epoch");
+        return;
+    }
+    for (slot, peer) in block.peers().iter().enumerate() {
+        // SAFETY: lines live for ever.
+        let line = unsafe { &*peer.line };
+        if counter == std::ptr::from_ref(&line.instance) as usize {
+            say!("    for slot {slot}, which is epochs behind");
+        }
+        if counter != std::ptr::from_ref(&line.progress) as usize {
+            continue;
+        }
+        let lane = world.archive.lane(block.fragment(), slot as u16).nodes;
+        let index = target.wrapping_sub(peer.base).wrapping_sub(1);
+        match usize::try_from(index)
+            .ok()
+            .and_then(|index| lane.get(index))
+        {
+            Some(node) => say!(
+                "    for slot {slot} to pass {}",
+                Event::of(world.archive, *node)
+            ),
+            None => say!("    for slot {slot} to pass what lies before this fragment"),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Before `main`: find the archive, check it, set up the runtime, or end with status 2 and one clear message.
 //!
 //! Where the archive is looked for, first hit counts: `HEDDLE_OPTIONS=archive=PATH` (never for programs that run with more
-//! rights than their caller), embedded in the program, beside the executable under the name the program was built with.
+//! rights than their caller), embedded in the program, beside the executable under the name the program was built with. A file that
+//! somebody else could have put there or could still change is refused (`sys::file::open_trusted`).
 
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
@@ -10,9 +11,9 @@ use std::sync::{Once, OnceLock};
 use schedules::{ArchivedArchive, OpenArchive};
 
 use crate::options::{self, Options, Where};
-use crate::sys::{barrier, process, stderr};
-use crate::trace;
+use crate::sys::{barrier, file, process, stderr};
 use crate::world::{Tables, World};
+use crate::{exit, trace};
 
 /// `__heddle_program`, as `ARCHITECTURE.md` lays it out.
 #[repr(C)]
@@ -97,6 +98,7 @@ fn start(program: &'static Program) {
         shadow_address: program.shadow_address,
     };
     World::new(archive, tables, options).install();
+    exit::register();
 }
 
 /// # Safety
@@ -158,8 +160,13 @@ fn open_embedded(bytes: &'static [u8], program: &Program) -> OpenArchive {
     }
 }
 
+/// Opened once; what is looked at is what is read.
 fn open_file(path: &Path, program: &Program) -> OpenArchive {
-    match OpenArchive::open_for(path, program.fingerprint) {
+    let file = match file::open_trusted(path, process::is_secure()) {
+        Ok(file) => file,
+        Err(refused) => refuse(format_args!("{}: {refused}", path.display())),
+    };
+    match OpenArchive::read_for(file, path, program.fingerprint) {
         Ok(open) => open,
         Err(error) => refuse(format_args!("{error}")),
     }

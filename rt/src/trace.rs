@@ -1,15 +1,21 @@
-//! What watches a run: the trace, random delays, and numbers for `stats`.
+//! The trace, and random delays for tests.
 //!
 //! Called only for watched threads, from the slow path. The order of trace numbers is explained in `schedules::trace`: a node's number is
 //! taken between the moment its gate opened and the moment its passing is published.
+//!
+//! Every seat has a buffer that its thread fills without a lock. It is written out when it is full, when the thread ends, and for
+//! everybody when the process exits or aborts. What is still in a buffer when the process is killed is lost; readers stop
+//! at the first number that is missing, and what comes before it is a prefix of the run.
 
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 
 use schedules::archive::ArchivedNode;
 use schedules::trace::{RECORD_LEN, Record, RecordKind, TraceHeader};
 
 use crate::block::Block;
-use crate::sys::{clock, file, process};
+use crate::sys::{file, process};
+use crate::world::World;
 
 static SEQUENCE: AtomicU64 = AtomicU64::new(0);
 /// The trace's descriptor, or -1.
@@ -19,6 +25,77 @@ static EPOCHS: AtomicU64 = AtomicU64::new(0);
 static DECISIONS: AtomicU64 = AtomicU64::new(0);
 static ANNOUNCING: AtomicBool = AtomicBool::new(false);
 
+/// Records that wait to be written.
+const BUFFERED: usize = 512;
+
+/// One seat's buffer.
+pub(crate) struct Log {
+    /// Held by whoever writes it out.
+    busy: AtomicBool,
+    /// Bytes filled; only the thread in the seat adds.
+    filled: AtomicUsize,
+    /// Bytes written out.
+    written: AtomicUsize,
+    bytes: UnsafeCell<Vec<u8>>,
+}
+
+// SAFETY: bytes from `filled` on are written by the thread in the seat only; those before it are read by whoever holds `busy`.
+unsafe impl Sync for Log {}
+
+impl Log {
+    /// Without memory if nothing is to be traced.
+    pub(crate) fn new(traced: bool) -> Self {
+        let len = if traced { BUFFERED * RECORD_LEN } else { 0 };
+        Self {
+            busy: AtomicBool::new(false),
+            filled: AtomicUsize::new(0),
+            written: AtomicUsize::new(0),
+            bytes: UnsafeCell::new(vec![0; len]),
+        }
+    }
+
+    /// Adds a record. The thread in the seat only.
+    fn push(&self, record: &[u8; RECORD_LEN]) {
+        // Relaxed: only we change it, apart from `flush`, which we call ourselves when it empties the buffer.
+        let mut at = self.filled.load(Ordering::Relaxed);
+        // SAFETY: the vector itself never changes after `new`.
+        let bytes = unsafe { &mut *self.bytes.get() };
+        if at + RECORD_LEN > bytes.len() {
+            self.flush(true);
+            at = 0;
+        }
+        bytes[at..at + RECORD_LEN].copy_from_slice(record);
+        // Release: pairs with the Acquire in `flush`.
+        self.filled.store(at + RECORD_LEN, Ordering::Release);
+    }
+
+    /// Writes out what is there; `empty`, by the thread in the seat only, makes room.
+    fn flush(&self, empty: bool) {
+        let descriptor = FILE.load(Ordering::Relaxed);
+        if descriptor < 0 {
+            return;
+        }
+        // Acquire: pairs with the Release below.
+        while self.busy.swap(true, Ordering::Acquire) {
+            process::yield_now();
+        }
+        // Acquire: pairs with the Release in `push`.
+        let filled = self.filled.load(Ordering::Acquire);
+        // Relaxed: guarded by `busy`.
+        let written = self.written.load(Ordering::Relaxed);
+        // SAFETY: nobody writes bytes below `filled` while we are here.
+        let bytes = unsafe { &*self.bytes.get() };
+        file::write_all(descriptor, &bytes[written..filled]);
+        self.written
+            .store(if empty { 0 } else { filled }, Ordering::Relaxed);
+        if empty {
+            self.filled.store(0, Ordering::Relaxed);
+        }
+        // Release: pairs with the Acquire above.
+        self.busy.store(false, Ordering::Release);
+    }
+}
+
 /// Creates the trace's file.
 pub(crate) fn open(path: &str, fingerprint: [u8; 16]) -> Result<(), file::Failed> {
     let descriptor = file::create(path)?;
@@ -26,6 +103,25 @@ pub(crate) fn open(path: &str, fingerprint: [u8; 16]) -> Result<(), file::Failed
     // Relaxed: before a second thread exists.
     FILE.store(descriptor, Ordering::Relaxed);
     Ok(())
+}
+
+/// The calling thread's last node was recorded.
+pub(crate) fn end_thread(own: &Block) {
+    if own.watched {
+        own.world().logs[usize::from(own.seat)].flush(true);
+    }
+}
+
+/// The process is about to end.
+pub(crate) fn flush_all(world: &World) {
+    for log in &world.logs {
+        log.flush(false);
+    }
+}
+
+/// In a forked child: the trace is the parent's.
+pub(crate) fn forget() {
+    FILE.store(-1, Ordering::Relaxed);
 }
 
 /// Before a thread looks at its node.
@@ -40,7 +136,6 @@ pub(crate) fn after(own: &mut Block) {
 
 /// The gate of `node` is open.
 pub(crate) fn node(own: &mut Block, node: ArchivedNode) {
-    own.counts.nodes += 1;
     let position = u32::try_from(own.position - own.epoch_base).unwrap_or(u32::MAX);
     write(own, |record| Record {
         kind: RecordKind::Node,
@@ -71,19 +166,6 @@ pub(crate) fn decision(own: &Block, site: u32, outcome: u32) {
     });
 }
 
-/// Runs `wait`, counting it and its time if asked to.
-pub(crate) fn timed(own: &mut Block, wait: impl FnOnce() -> bool) -> bool {
-    if !own.world().options.stats {
-        return wait();
-    }
-    let begin = clock::monotonic();
-    let done = wait();
-    let took = clock::monotonic() - begin;
-    own.counts.waits += u64::from(took > 200);
-    own.counts.nanoseconds += took;
-    done
-}
-
 /// Writes the record of event `number` unless somebody did. Whoever gets past this line comes after that record's number.
 fn announce(own: &Block, done: &AtomicU64, number: u64, fill: impl FnOnce(Record) -> Record) {
     if !own.watched || FILE.load(Ordering::Relaxed) < 0 {
@@ -102,8 +184,7 @@ fn announce(own: &Block, done: &AtomicU64, number: u64, fill: impl FnOnce(Record
 }
 
 fn write(own: &Block, fill: impl FnOnce(Record) -> Record) {
-    let descriptor = FILE.load(Ordering::Relaxed);
-    if descriptor < 0 {
+    if FILE.load(Ordering::Relaxed) < 0 {
         return;
     }
     let record = fill(Record {
@@ -119,8 +200,7 @@ fn write(own: &Block, fill: impl FnOnce(Record) -> Record) {
         op: schedules::primitives::NodeOp::Marker,
         kind: RecordKind::Node,
     });
-    let bytes: [u8; RECORD_LEN] = record.to_bytes();
-    file::write_all(descriptor, &bytes);
+    own.world().logs[usize::from(own.seat)].push(&record.to_bytes());
 }
 
 /// A random short delay, if asked for.

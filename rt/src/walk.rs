@@ -12,9 +12,9 @@ use schedules::primitives::NodeOp;
 
 use crate::block::{Block, Phase};
 use crate::early::{self, Settled};
-use crate::node::Found;
+use crate::node::{ANY_SITE, Found};
 use crate::world::{WINDOW, World};
-use crate::{report, trace};
+use crate::{report, stats, trace};
 
 /// Goes on to the next lane. False: no schedule applies any more.
 pub(crate) fn advance(own: &mut Block, found: Found) -> bool {
@@ -100,7 +100,7 @@ fn follow(own: &mut Block, site: u32, arms: &'static [ArchivedLateArm]) -> bool 
     let number = own.decided + 1;
     // Release: whoever sees it knows that we have no node left before that decision. Read by `timed::choose`.
     own.line().awaits.store(number, Ordering::Release);
-    if !trace::timed(own, || world.wait(&world.decisions, number)) {
+    if !stats::timed(own, site, || world.wait(&world.decisions, number)) {
         return false;
     }
     // Relaxed: ordered by the counter's Acquire in `wait`. The ring is long enough that the entry is still there.
@@ -157,7 +157,7 @@ fn begin_together(own: &mut Block, living: usize) -> bool {
     let here = world.arrived.fetch_add(1, Ordering::AcqRel) as usize + 1;
     if here < living {
         let instance = own.instance;
-        return trace::timed(own, || world.wait(&world.begun, instance));
+        return stats::timed(own, ANY_SITE, || world.wait(&world.begun, instance));
     }
     // Threads that ended during the old epoch do not come: wait for their last nodes.
     if !wait_for_old_epoch(own) {
@@ -178,7 +178,12 @@ fn keep_together(own: &Block, living: usize) -> bool {
     let oldest = (own.instance + 1).saturating_sub(WINDOW);
     own.peers()[..living].iter().all(|peer| {
         // SAFETY: lines live for ever.
-        peer.line == own.line || world.wait(unsafe { &(*peer.line).instance }, oldest)
+        let instance = unsafe { &(*peer.line).instance };
+        // Who has to wait at all waits until the other has nearly caught up: then it is woken once a window, not once an
+        // epoch. Nobody who is behind ever needs us: what they wait for in the epochs before lies behind us.
+        peer.line == own.line
+            || instance.reached(oldest)
+            || world.wait(instance, own.instance.saturating_sub(1))
     })
 }
 

@@ -4,17 +4,20 @@
 //!
 //! Deliberately absent: anything that grows. All memory is obtained at start-up.
 
-use std::sync::atomic::{AtomicPtr, AtomicU32 as Flag, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32 as Flag, AtomicU64 as Flag64, AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
 use schedules::archive::{ArchivedArchive, ArchivedNext};
 
-use crate::block::{Block, Peer};
+use crate::block::{self, Block, Peer};
 use crate::facts::Facts;
-use crate::gate::{Counter, Patience};
+use crate::gate::Counter;
 use crate::options::Options;
+use crate::stats::Stats;
 use crate::sys::atomic::{AtomicU32, AtomicU64};
 use crate::sys::{barrier, process};
+use crate::trace::Log;
+use crate::waiter::Waiter;
 
 /// What everybody may know about the thread that sits here. Written by that thread alone.
 pub(crate) struct Line {
@@ -22,12 +25,15 @@ pub(crate) struct Line {
     pub(crate) progress: Counter,
     /// Which epoch it is in, counted from 1 at the beginning of `main`.
     pub(crate) instance: Counter,
+    /// With `stall`: the address of the counter that it waits for, and the value; 0: none.
+    pub(crate) waits_for: AtomicUsize,
+    pub(crate) waits_until: Flag64,
     /// The number of the late decision of another thread that it waits for, or waited for last.
     pub(crate) awaits: AtomicU64,
 }
 
 /// How many epochs the fastest thread may be ahead of the slowest, plus one.
-pub(crate) const WINDOW: u64 = 4;
+pub(crate) const WINDOW: u64 = 16;
 
 /// Nanoseconds between "nobody begins an operation on plain data" and "native operations begin".
 const GRACE: u32 = 5_000_000;
@@ -66,6 +72,13 @@ pub(crate) struct World {
     pub(crate) alive: AtomicU32,
     /// What a free spin lock holds.
     pub(crate) free_spin_lock: i32,
+    /// By seat.
+    pub(crate) logs: Vec<Log>,
+    pub(crate) stats: Stats,
+    /// Calls that went on without order.
+    pub(crate) strays: Flag64,
+    /// How many of them sleep at gates.
+    pub(crate) asleep: Flag,
     /// Processors we may use.
     pub(crate) processors: u32,
     /// Threads created so far, main included: the next one's number.
@@ -122,6 +135,15 @@ pub(crate) fn get() -> Option<&'static World> {
     unsafe { world.as_ref() }
 }
 
+/// In a forked child: the one thread that is left goes on by itself, and nothing is said about it.
+pub(crate) fn free_quietly() {
+    // Relaxed: there is one thread.
+    FREED.store(FREE, Ordering::Relaxed);
+    if let Some(world) = get() {
+        world.poke_everybody();
+    }
+}
+
 impl World {
     /// Makes the runtime for an archive.
     pub(crate) fn new(archive: &'static ArchivedArchive, tables: Tables, options: Options) -> Self {
@@ -131,7 +153,6 @@ impl World {
         Self {
             archive,
             tables,
-            options,
             lines: (0..seats).map(|_| CachePadded::new(Line::new())).collect(),
             blocks: (0..seats).map(|_| CachePadded::default()).collect(),
             decisions: CachePadded::new(Counter::new()),
@@ -141,11 +162,18 @@ impl World {
             settled: archive.steps.iter().map(|_| AtomicU64::new(0)).collect(),
             stuck: AtomicU32::new(0),
             alive: AtomicU32::new(1),
+            logs: (0..seats)
+                .map(|_| Log::new(options.trace.is_some()))
+                .collect(),
+            stats: Stats::new(archive, options.stats),
+            strays: Flag64::new(0),
+            asleep: Flag::new(0),
             free_spin_lock: crate::sys::native::free_spin_lock(),
             processors: crate::sys::process::processors(),
             numbers: AtomicU32::new(1),
             stage: AtomicU32::new(BEFORE_MAIN),
             facts,
+            options,
         }
     }
 
@@ -188,7 +216,31 @@ impl World {
 
     /// Waits for `counter` to reach `target`; false if order was given up meanwhile.
     pub(crate) fn wait(&self, counter: &Counter, target: u64) -> bool {
-        counter.reached(target) || counter.wait(target, &mut Waiter::new(self))
+        if counter.reached(target) {
+            return true;
+        }
+        if self.options.stall == 0 {
+            return counter.wait(target, &mut Waiter::new(self));
+        }
+        // SAFETY: who waits has a seat, and so a line that lives for ever.
+        let line = unsafe { (*block::current()).line() };
+        // Relaxed: read by the watchdog, for which a guess is enough.
+        line.waits_until.store(target, Ordering::Relaxed);
+        line.waits_for
+            .store(std::ptr::from_ref(counter) as usize, Ordering::Relaxed);
+        let done = counter.wait(target, &mut Waiter::new(self));
+        line.waits_for.store(0, Ordering::Relaxed);
+        done
+    }
+
+    /// How many epochs were begun, and how many decisions taken, by whoever got furthest. For people.
+    pub(crate) fn reached(&self) -> (u64, u64) {
+        let blocks = (0..self.lines.len()).map(|seat| {
+            // SAFETY: blocks live for ever; a stale number does no harm.
+            let block = unsafe { &*self.block(seat) };
+            (block.instance, block.branched)
+        });
+        blocks.max().unwrap_or((0, 0))
     }
 
     /// Gives up order: every thread goes on by itself. True for the first caller.
@@ -201,11 +253,7 @@ impl World {
         }
         // Everybody leaves the fast path: see `Block::aim`.
         barrier::heavy();
-        for seat in 0..self.lines.len() {
-            // SAFETY: `stop` is atomic, and blocks live for ever.
-            let stop = unsafe { &(*self.block(seat)).stop };
-            stop.store(std::ptr::null_mut(), Ordering::Relaxed);
-        }
+        self.poke_everybody();
         barrier::heavy();
         // Whoever was in the middle of an operation on plain data gets time to finish it. After a divergence nothing better
         // is possible without a cost for all who never diverge.
@@ -219,6 +267,15 @@ impl World {
         self.decisions.wake();
         self.begun.wake();
         true
+    }
+
+    /// Nobody takes the fast path any more.
+    fn poke_everybody(&self) {
+        for seat in 0..self.lines.len() {
+            // SAFETY: `stop` is atomic, and blocks live for ever.
+            let stop = unsafe { &(*self.block(seat)).stop };
+            stop.store(std::ptr::null_mut(), Ordering::Relaxed);
+        }
     }
 
     /// The calling thread's shadow words.
@@ -262,63 +319,9 @@ impl Line {
         Self {
             progress: Counter::new(),
             instance: Counter::new(),
+            waits_for: AtomicUsize::new(0),
+            waits_until: Flag64::new(0),
             awaits: AtomicU64::new(0),
         }
-    }
-}
-
-/// How a thread waits: spins while that can pay, then sleeps.
-pub(crate) struct Waiter {
-    spins: u32,
-    yields: u32,
-}
-
-impl Waiter {
-    pub(crate) fn new(world: &World) -> Self {
-        // Relaxed: an estimate.
-        let crowded = world.alive.load(Ordering::Relaxed) > world.processors;
-        match (world.processors, crowded) {
-            // The model checker has no time to lose: waiters sleep at once.
-            _ if cfg!(loom) => Self {
-                spins: 0,
-                yields: 0,
-            },
-            (1, _) => Self {
-                spins: 0,
-                yields: 2,
-            },
-            (_, true) => Self {
-                spins: 200,
-                yields: 4,
-            },
-            (_, false) => Self {
-                spins: 4000,
-                yields: 0,
-            },
-        }
-    }
-}
-
-impl Patience for Waiter {
-    fn keep_spinning(&mut self) -> bool {
-        if self.spins > 0 {
-            self.spins -= 1;
-            std::hint::spin_loop();
-            return true;
-        }
-        if self.yields > 0 {
-            self.yields -= 1;
-            crate::sys::process::yield_now();
-            return true;
-        }
-        false
-    }
-
-    fn gave_up(&mut self) -> bool {
-        freed()
-    }
-
-    fn wake_time(&self) -> u64 {
-        0
     }
 }

@@ -10,15 +10,7 @@ use schedules::archive::{
 
 #[track_caller]
 fn check(program: &Program, input: &str, expected: &str) {
-    for seed in 0..20 {
-        let options = format!("jitter={seed}");
-        let options = if seed == 0 { "" } else { &options };
-        let output = program.run_with(options, &[input]);
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}\n{complaint}", output.status);
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(text.trim_end(), expected, "seed {seed}\n{complaint}");
-    }
+    program.always_prints_for(&[input], expected);
 }
 
 /// Epoch 0: main creates both workers; epoch 1: all three stand at markers, `main` in slot 2.

@@ -181,6 +181,12 @@ impl ArchiveBuilder {
         id
     }
 
+    /// Another epoch that begins with these contexts, by slot. Epoch 0 is the one declared first.
+    pub fn new_epoch(&mut self, contexts: &[ContextId]) -> EpochId {
+        self.epoch_contexts.rows.push(contexts.to_vec());
+        self.epochs.push(None)
+    }
+
     /// Gives a declared epoch its tree.
     pub fn define_epoch(&mut self, id: EpochId, slots: u16, root: StepId, footprint: u64) {
         self.epochs[id] = Some(Epoch {

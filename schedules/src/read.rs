@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use memmap2::MmapMut;
+use memmap2::{MmapMut, MmapOptions};
 
 use crate::archive::{Archive, ArchivedArchive, FORMAT_VERSION};
 use crate::file::{Architecture, HEADER_LEN, Header, MAX_BODY_LEN};
@@ -153,6 +153,16 @@ impl OpenArchive {
         Ok(open)
     }
 
+    /// As [`OpenArchive::open_for`], for a file that the caller has opened, and looked at, itself; `path` is for messages.
+    pub fn read_for(file: File, path: &Path, program: [u8; 16]) -> Result<Self, OpenError> {
+        let open = regular(file).and_then(read_opened).and_then(Self::from_map);
+        let checked = open.and_then(|open| open.check_program(program).map(|()| open));
+        checked.map_err(|reason| OpenError {
+            path: path.to_owned(),
+            reason,
+        })
+    }
+
     /// Opens a copy of `bytes`, which are those of a file.
     pub fn open_bytes(bytes: &[u8]) -> Result<Self, Refusal> {
         Header::parse(bytes)?;
@@ -259,7 +269,10 @@ fn check_length(expected: u64, found: u64) -> Result<(), Refusal> {
 
 /// Reads a whole archive file into private memory; stops early if the header is wrong.
 fn read_file(path: &Path) -> Result<MmapMut, Refusal> {
-    let (mut file, len) = open_regular(path)?;
+    read_opened(open_regular(path)?)
+}
+
+fn read_opened((mut file, len): (File, u64)) -> Result<MmapMut, Refusal> {
     let mut start = [0; HEADER_LEN];
     let got = read_up_to(&mut file, &mut start)?;
     let header = Header::parse(&start[..got])?;
@@ -279,6 +292,10 @@ fn open_regular(path: &Path) -> Result<(File, u64), Refusal> {
         .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
         .open(path)
         .map_err(classify)?;
+    regular(file)
+}
+
+fn regular(file: File) -> Result<(File, u64), Refusal> {
     let metadata = file.metadata().map_err(Refusal::Io)?;
     if metadata.is_dir() {
         return Err(Refusal::IsADirectory);
@@ -316,5 +333,7 @@ fn read_up_to(file: &mut File, buffer: &mut [u8]) -> Result<usize, Refusal> {
 
 fn allocate(len: u64) -> Result<MmapMut, Refusal> {
     let size = usize::try_from(len).map_err(|_| Refusal::TooLarge { found: len })?;
-    MmapMut::map_anon(size).map_err(|error| Refusal::NoMemory { len, error })
+    // All pages at once: one by one they would cost more than reading them.
+    let map = MmapOptions::new().len(size).populate().map_anon();
+    map.map_err(|error| Refusal::NoMemory { len, error })
 }

@@ -9,7 +9,8 @@
 //!
 //! **What is written.** One `Epoch` record when an epoch instance begins (instance 0 is epoch 0 and is recorded too); one
 //! `Decision` record for each step entered by an early or late decision; one `Node` record for each node performed. Skipped optional nodes are not recorded: they are the gaps
-//! in a slot's positions. A file that ends early (the program was killed) is a prefix and is judged as one.
+//! in a slot's positions. Threads buffer what they write, so a program that is killed loses the end of some buffers: the records before the
+//! first number that is missing are a prefix of the run, and are judged as one.
 //!
 //! Deliberately absent: times, addresses, and how the runtime buffers.
 
@@ -157,7 +158,7 @@ pub enum TraceError {
 }
 
 impl Trace {
-    /// Reads the bytes of a trace file. Bytes after the last whole record are left out: the program was killed there.
+    /// Reads the bytes of a trace file. What comes after the first number that is missing is left out: the program was killed.
     pub fn parse(bytes: &[u8]) -> Result<Self, TraceError> {
         let header = bytes
             .first_chunk::<TRACE_HEADER_LEN>()
@@ -181,6 +182,10 @@ impl Trace {
                 sequence: pair[0].sequence,
             });
         }
+        let dense = records.iter().zip(0..);
+        let whole = dense.take_while(|(record, number)| record.sequence == *number);
+        let whole = whole.count();
+        records.truncate(whole);
         Ok(Self {
             fingerprint: *header[16..].first_chunk().expect("in header"),
             records,

@@ -146,3 +146,35 @@ fn a_binary_that_heddle_cc_did_not_make() {
         &["a.c: not a 64-bit little-endian ELF file"],
     );
 }
+
+/// LLVM's reader dies of some damaged files; the command does not.
+#[test]
+fn damaged_bitcode_is_an_error_not_a_crash() {
+    let shop = Workshop::with(&["lock_order.c"]);
+    shop.shell("clang-19 -O1 -g -Xclang -disable-llvm-passes -emit-llvm -c lock_order.c -o raw.bc")
+        .exits(0);
+    shop.heddle(["prepare", "raw.bc", "-o", "prepared.bc"])
+        .exits(0);
+    for name in ["raw.bc", "prepared.bc"] {
+        let sound = std::fs::read(shop.path(name)).expect("bitcode");
+        for case in 0..25usize {
+            let mut damaged = sound.clone();
+            match case % 5 {
+                0 => damaged.truncate(sound.len() * (case + 1) / 30),
+                _ => {
+                    for flip in 0..=case % 5 {
+                        let at = 4 + (case * 7919 + flip * 104_729) % (sound.len() - 4);
+                        damaged[at] ^= 1 << (case % 8);
+                    }
+                }
+            }
+            shop.write("damaged.bc", &damaged);
+            let done = shop.heddle(["prepare", "damaged.bc", "-o", "out.bc"]);
+            let code = done.status.code();
+            assert!(code.is_some(), "{name}, case {case}: {done:?}");
+            if code == Some(2) {
+                done.complains(&["heddle: error: "]);
+            }
+        }
+    }
+}

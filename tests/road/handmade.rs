@@ -219,7 +219,7 @@ fn run_reports_and_passes_the_status_on() {
         .exits(0)
         .complains(&[
             "prog ended with status 0",
-            "1 epochs, 0 decisions and 16 nodes in 3 threads",
+            "1 epoch, 0 decisions and 16 nodes in 3 threads",
         ]);
     assert_eq!(run.stdout, "a=80 b=120\n");
     assert!(made.workshop.path("mine").is_file());

@@ -194,7 +194,13 @@ impl Grower<'_> {
             in_loop: false,
         };
         if self.features.onces {
-            let body = vec![self.section(&inside)];
+            // Whoever comes first runs it, so it must not know who it is.
+            let nobody = Spot {
+                main: true,
+                helper: true,
+                ..inside.clone()
+            };
+            let body = vec![self.section(&nobody)];
             self.program.onces.push(body);
         }
         if self.level >= Level::Shapes && self.random.one_in(2) {

@@ -1,8 +1,9 @@
 //! The soundness machine: tries to make an enforced program leave its archive.
 //!
 //! `generate` makes programs, `oracle` knows everything they may do, `trial` builds and runs one and compares, `shrink` makes a
-//! failing one small, `soak` goes on until told to stop.
+//! failing one small, `soak` goes on until told to stop. `adversarial` has the tricks written by hand.
 
+pub mod adversarial;
 mod compile;
 pub mod generate;
 pub mod oracle;

@@ -10,7 +10,7 @@ use super::generate::{Level, generate};
 use super::print::c_source;
 use super::program::Program;
 use super::shrink::shrink;
-use super::trial::{Effort, Finding, Heddle, Tally, Wrong, trial};
+use super::trial::{Effort, Finding, Heddle, Subject, Tally, Wrong, trial};
 
 /// What to do, and for how long.
 #[derive(Clone, Debug)]
@@ -20,12 +20,17 @@ pub struct Plan {
     pub time: Option<Duration>,
     /// Levels, taken in turn.
     pub levels: Vec<Level>,
+    /// Inputs per program; all of them if there are no more.
+    pub inputs: usize,
     pub effort: Effort,
     /// Where failures go; none: they are only counted.
     pub failures: Option<PathBuf>,
     /// Print a line now and then.
     pub live: bool,
 }
+
+/// Findings that look alike are counted but not made small again.
+const SHRUNK_PER_SIGNATURE: u32 = 2;
 
 /// What came out.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +84,7 @@ fn without_place(gap: &str) -> String {
 pub fn soak(heddle: &Heddle, plan: &Plan) -> Result<Summary> {
     let begun = Instant::now();
     let mut summary = Summary::default();
+    let mut signatures = BTreeMap::<String, u32>::new();
     let mut told = Instant::now();
     for seed in plan.first_seed.. {
         let done = seed - plan.first_seed;
@@ -90,10 +96,16 @@ pub fn soak(heddle: &Heddle, plan: &Plan) -> Result<Summary> {
         let level = plan.levels[(done % plan.levels.len() as u64) as usize];
         let program = generate(seed, level);
         let note = format!("seed {seed}, level {}", level as u32);
-        let tally = trial(heddle, &program, &note, seed, plan.effort)?;
+        let subject = Subject::generated(&program, &note, seed, plan.inputs);
+        let tally = trial(heddle, &subject, seed, plan.effort)?;
         summary.add(&tally);
         if let Some(finding) = tally.finding {
-            report(heddle, plan, seed, level, &program, &finding)?;
+            eprintln!("seed {seed} level {}: {finding}", level as u32);
+            let seen = signatures.entry(signature(&finding)).or_insert(0);
+            *seen += 1;
+            if *seen <= SHRUNK_PER_SIGNATURE {
+                report(heddle, plan, seed, level, &program, &finding)?;
+            }
             summary.findings.push((seed, level, finding));
         }
         if plan.live && told.elapsed() > Duration::from_secs(10) {
@@ -102,6 +114,18 @@ pub fn soak(heddle: &Heddle, plan: &Plan) -> Result<Summary> {
         }
     }
     Ok(summary)
+}
+
+/// Findings with one signature most likely have one cause.
+fn signature(finding: &Finding) -> String {
+    let line = (finding.detail.lines())
+        .find(|line| line.starts_with("heddle: "))
+        .unwrap_or_default();
+    let words = line.split_whitespace();
+    let plain: Vec<&str> = words
+        .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
+        .collect();
+    format!("{:?} {}", finding.wrong, plain.join(" "))
 }
 
 /// Makes the program small and writes it down.
@@ -114,17 +138,34 @@ fn report(
     finding: &Finding,
 ) -> Result<()> {
     let level = level as u32;
-    eprintln!("seed {seed} level {level}: {finding}");
     let Some(folder) = &plan.failures else {
         return Ok(());
     };
-    let tries = if finding.wrong == Wrong::Hang { 15 } else { 80 };
+    // Only the failing command line, but often.
+    let effort = Effort {
+        enforced_runs: 4 * plan.effort.enforced_runs,
+        repeat: finding.wrong == Wrong::NotReproducible,
+        ..plan.effort
+    };
+    let attempt = |candidate: &Program, note: &str| {
+        let mut subject = Subject::generated(candidate, note, seed, plan.inputs);
+        if subject
+            .cases
+            .iter()
+            .any(|case| case.arguments == finding.arguments)
+        {
+            subject
+                .cases
+                .retain(|case| case.arguments == finding.arguments);
+        }
+        trial(heddle, &subject, seed, effort)
+    };
+    let tries = if finding.wrong == Wrong::Hang { 15 } else { 60 };
     let small = shrink(program, tries, |candidate| {
-        let note = format!("seed {seed}");
-        let tally = trial(heddle, candidate, &note, seed, plan.effort);
+        let tally = attempt(candidate, "candidate");
         tally.is_ok_and(|tally| tally.finding.is_some_and(|new| new.wrong == finding.wrong))
     });
-    let again = trial(heddle, &small, "shrunk", seed, plan.effort)?;
+    let again = attempt(&small, "shrunk")?;
     let text = again.finding.as_ref().unwrap_or(finding).to_string();
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let name = format!("{:?}-level{level}-seed{seed}", finding.wrong);

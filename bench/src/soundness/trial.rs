@@ -1,9 +1,9 @@
-//! One program through the whole road, as a user takes it: build, run natively, run enforced, compare with the oracle.
+//! One program through the whole road, as a user takes it: build, run natively, run enforced, compare with what it may do.
 //!
 //! What must hold is written in [`Wrong`]: one variant per way to break the promise. An archive that says it is incomplete may
 //! stop a run; it may not hang it, and what it lets through must still be right.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,12 +21,48 @@ use crate::process::{self, End};
 /// How much to do for one program.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Inputs to try; all of them if there are no more.
-    pub inputs: usize,
     pub native_runs: usize,
     pub enforced_runs: usize,
     /// Enumerate a second time and compare the files.
     pub repeat: bool,
+}
+
+/// A program and what it may do.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    pub source: String,
+    pub cases: Vec<Case>,
+}
+
+/// One command line and every way in which the program may end on it.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub arguments: Vec<String>,
+    pub expected: BTreeSet<Outcome>,
+}
+
+impl Subject {
+    /// A generated program on `most` of its inputs, chosen by the seed.
+    pub fn generated(program: &Program, note: &str, seed: u64, most: usize) -> Self {
+        let mut random = Random::new(seed ^ 0x7472_6961_6c00);
+        let mut worlds = program.worlds();
+        while worlds.len() > most {
+            let at = random.below(worlds.len());
+            worlds.swap_remove(at);
+        }
+        let cases = worlds.iter().filter_map(|inputs| {
+            let expected = oracle::outcomes(program, inputs, 4 * MOST_STATES).ok()?;
+            let arguments = inputs.iter().map(u32::to_string).collect();
+            Some(Case {
+                arguments,
+                expected,
+            })
+        });
+        Self {
+            source: c_source(program, note),
+            cases: cases.collect(),
+        }
+    }
 }
 
 /// What went wrong.
@@ -64,7 +100,7 @@ pub enum Wrong {
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub wrong: Wrong,
-    pub inputs: Vec<u32>,
+    pub arguments: Vec<String>,
     pub detail: String,
 }
 
@@ -72,8 +108,8 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:?} on input {:?}: {}",
-            self.wrong, self.inputs, self.detail
+            "{:?} on {:?}: {}",
+            self.wrong, self.arguments, self.detail
         )
     }
 }
@@ -122,25 +158,18 @@ const BUILD_LIMIT: Duration = Duration::from_secs(120);
 const RUN_LIMIT: Duration = Duration::from_secs(20);
 
 /// Runs the trial in a folder of its own. Errors are of the machine; findings are in the tally.
-pub fn trial(
-    heddle: &Heddle,
-    program: &Program,
-    note: &str,
-    seed: u64,
-    effort: Effort,
-) -> Result<Tally> {
+pub fn trial(heddle: &Heddle, subject: &Subject, seed: u64, effort: Effort) -> Result<Tally> {
     let folder = tempfile::tempdir().context("no temporary folder")?;
-    std::fs::write(folder.path().join("prog.c"), c_source(program, note))?;
+    std::fs::write(folder.path().join("prog.c"), &subject.source)?;
     let mut trial = Trial {
         heddle,
-        program,
         folder: folder.path(),
-        random: Random::new(seed ^ 0x7472_6961_6c00),
+        random: Random::new(seed ^ 0x6a69_7474_6572),
         tally: Tally::default(),
     };
     let finding = match trial.build(effort)? {
         Some(finding) => Some(finding),
-        None => trial.runs(effort)?,
+        None => trial.runs(&subject.cases, effort)?,
     };
     trial.tally.finding = finding;
     Ok(trial.tally)
@@ -148,16 +177,15 @@ pub fn trial(
 
 struct Trial<'a> {
     heddle: &'a Heddle,
-    program: &'a Program,
     folder: &'a Path,
     random: Random,
     tally: Tally,
 }
 
-fn finding(wrong: Wrong, inputs: &[u32], detail: impl Into<String>) -> Option<Finding> {
+fn finding(wrong: Wrong, arguments: &[String], detail: impl Into<String>) -> Option<Finding> {
     Some(Finding {
         wrong,
-        inputs: inputs.to_vec(),
+        arguments: arguments.to_vec(),
         detail: detail.into(),
     })
 }
@@ -165,7 +193,12 @@ fn finding(wrong: Wrong, inputs: &[u32], detail: impl Into<String>) -> Option<Fi
 impl Trial<'_> {
     fn build(&mut self, effort: Effort) -> Result<Option<Finding>> {
         let source = self.folder.join("prog.c");
-        process::compile(&source, &["-O1", "-w"], &[], &self.folder.join("native"))?;
+        process::compile(
+            &source,
+            &["-std=gnu11", "-O1", "-w"],
+            &[],
+            &self.folder.join("native"),
+        )?;
         let build =
             self.heddle
                 .run(self.folder, &["build", "prog.c", "-o", "prog"], BUILD_LIMIT)?;
@@ -214,16 +247,12 @@ impl Trial<'_> {
         }
     }
 
-    fn runs(&mut self, effort: Effort) -> Result<Option<Finding>> {
-        let mut worlds = self.program.worlds();
-        while worlds.len() > effort.inputs {
-            let at = self.random.below(worlds.len());
-            worlds.swap_remove(at);
-        }
-        for inputs in &worlds {
-            let Ok(expected) = oracle::outcomes(self.program, inputs, 4 * MOST_STATES) else {
-                continue;
-            };
+    fn runs(&mut self, cases: &[Case], effort: Effort) -> Result<Option<Finding>> {
+        for Case {
+            arguments: inputs,
+            expected,
+        } in cases
+        {
             for _ in 0..effort.native_runs {
                 let run = self.command("native", inputs, "", false)?;
                 self.tally.native_runs += 1;
@@ -238,7 +267,7 @@ impl Trial<'_> {
             }
             let mut seen = BTreeMap::new();
             for turn in 0..effort.enforced_runs {
-                if let Some(finding) = self.enforced(inputs, &expected, turn, &mut seen)? {
+                if let Some(finding) = self.enforced(inputs, expected, turn, &mut seen)? {
                     return Ok(Some(finding));
                 }
             }
@@ -248,8 +277,8 @@ impl Trial<'_> {
 
     fn enforced(
         &mut self,
-        inputs: &[u32],
-        expected: &std::collections::BTreeSet<Outcome>,
+        inputs: &[String],
+        expected: &BTreeSet<Outcome>,
         turn: usize,
         seen: &mut BTreeMap<Outcome, String>,
     ) -> Result<Option<Finding>> {
@@ -305,7 +334,7 @@ impl Trial<'_> {
     fn command(
         &self,
         name: &str,
-        inputs: &[u32],
+        inputs: &[String],
         options: &str,
         pinned: bool,
     ) -> Result<process::Outcome> {
@@ -318,9 +347,7 @@ impl Trial<'_> {
         if pinned {
             command.args(["-c", "0"]).arg(&binary);
         }
-        command
-            .args(inputs.iter().map(u32::to_string))
-            .current_dir(self.folder);
+        command.args(inputs).current_dir(self.folder);
         if !options.is_empty() {
             command.env("HEDDLE_OPTIONS", options);
         }

@@ -63,6 +63,8 @@ pub struct LibraryFunction {
     pub stores: &'static [(u8, Stored)],
     /// Bytes, and pointers with them, are copied: target, source, and the argument that says how many (`u8::MAX`: unknown).
     pub copies: Option<(u8, u8, u8)>,
+    /// Variables of the library that the program may read and that the function sets.
+    pub sets: &'static [&'static str],
 }
 
 /// The row of a symbol.
@@ -72,6 +74,41 @@ pub fn library(symbol: &str) -> Option<&'static LibraryFunction> {
         .get_or_init(|| rows::ROWS.iter().map(|row| (row.symbol, row)).collect())
         .get(symbol)
         .copied()
+}
+
+/// True for variables of the library that hold pointers to memory of the library or the system.
+pub fn is_library_data(symbol: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "stdin",
+        "stdout",
+        "stderr",
+        "optarg",
+        "optind",
+        "opterr",
+        "optopt",
+        "environ",
+        "__environ",
+        "_environ",
+        "tzname",
+        "timezone",
+        "daylight",
+        "__timezone",
+        "__daylight",
+        "__tzname",
+        "sys_errlist",
+        "sys_nerr",
+        "sys_siglist",
+        "_sys_siglist",
+        "program_invocation_name",
+        "program_invocation_short_name",
+        "__progname",
+        "__progname_full",
+        "signgam",
+        "getdate_err",
+        "_ctype_",
+        "h_errno",
+    ];
+    NAMES.contains(&symbol)
 }
 
 /// All rows, in the order of the table.
@@ -90,6 +127,7 @@ const fn f(symbol: &'static str, returns: Returns) -> LibraryFunction {
         ends: false,
         stores: &[],
         copies: None,
+        sets: &[],
     }
 }
 
@@ -119,6 +157,10 @@ impl LibraryFunction {
 
     const fn stores(self, stores: &'static [(u8, Stored)]) -> Self {
         Self { stores, ..self }
+    }
+
+    const fn sets(self, sets: &'static [&'static str]) -> Self {
+        Self { sets, ..self }
     }
 
     const fn copies(self, target: u8, source: u8, length: u8) -> Self {

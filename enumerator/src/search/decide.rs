@@ -45,6 +45,7 @@ impl Explorer<'_, '_> {
         outcomes: Vec<(u32, Expr)>,
     ) -> StepId {
         self.decisions += 1;
+        self.decided_in_loops(&path, slot);
         let frame = path.world.state.frame(slot);
         let branch = (frame.func, frame.next);
         if let Some(step) = self.early(&mut path, slot, &outcomes, branch) {
@@ -198,7 +199,13 @@ impl Names for ArchiveNames<'_, '_, '_> {
             RegisterKind::Instruction(index) => &function.instrs[InstrId(index)].ty,
         };
         let width = crate::symbolic::engine::width(ty)?;
-        let at = self.explorer.site(SiteRef::Entry(register.function));
+        // Copied where the thread stood in that frame when the epoch began.
+        let stood = *self
+            .explorer
+            .begin_contexts
+            .get(usize::from(register.slot))?
+            .get(register.frame as usize)?;
+        let at = self.explorer.stamped(stood);
         let shadow = self.explorer.builder.shadow(Shadow {
             at,
             value: Register {

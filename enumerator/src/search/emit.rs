@@ -109,6 +109,11 @@ impl Explorer<'_, '_> {
 
     /// Tells the instrumenter which branches are nodes.
     pub(super) fn plan(&mut self) {
+        for (func, block) in self.marked.markers.clone() {
+            let first = self.engine.module.functions[func].blocks[block].first;
+            let site = self.site(SiteRef::Instr(func, first));
+            self.builder.plan.markers.push(site);
+        }
         for (func, id) in self.marked.decisions.clone() {
             let site = self.site(SiteRef::Instr(func, id));
             self.builder.plan.decisions.push(site);

@@ -5,8 +5,8 @@ use schedules::archive::{Held, InputValue, Next, StepId, Stuck};
 use super::{Explorer, Path};
 use crate::symbolic::expr::{Assignment, Expr, Origin};
 use crate::symbolic::solver::Answer;
-use crate::threads::Blocked;
 use crate::threads::trail::SiteRef;
+use crate::threads::{Blocked, World};
 
 impl Explorer<'_, '_> {
     /// Ends a path.
@@ -28,19 +28,29 @@ impl Explorer<'_, '_> {
         reason: &str,
     ) -> StepId {
         self.gaps += 1;
+        if !self.epochs.is_empty() && !self.found.keep_order && reason.starts_with("which thread") {
+            // Threads that share epochs by what they do cannot be told apart by their handles.
+            self.found.keep_order = true;
+            self.restart = true;
+        }
         let site = at.map(|at| self.stamped(at));
         let gap = self.builder.gap(reason, site);
         self.leaf(path, Next::Unexplored { gap })
     }
 
     /// A site for a place, even if it carries no id of its own.
-    fn stamped(&mut self, at: SiteRef) -> schedules::SiteId {
+    pub(super) fn stamped(&mut self, at: SiteRef) -> schedules::SiteId {
         match at {
             SiteRef::Instr(func, id) => {
                 let function = &self.engine.module.functions[func];
-                match function.instrs[id].site {
+                if function.instrs[id].site != 0 {
+                    return self.site(at);
+                }
+                // A loop's header carries its id on its first instruction.
+                let first = function.blocks[function.instrs[id].block].first;
+                match function.instrs[first].site {
                     0 => self.site(SiteRef::Entry(func)),
-                    _ => self.site(at),
+                    _ => self.site(SiteRef::Instr(func, first)),
                 }
             }
             SiteRef::Entry(_) => self.site(at),
@@ -55,7 +65,7 @@ impl Explorer<'_, '_> {
     ) -> StepId {
         let mut stuck = Vec::new();
         for (slot, why) in blocked {
-            let context = self.context_of(path, *slot);
+            let context = self.context_of(&path.world, *slot);
             let object = self.builder.object(&why.object, false);
             let mut holds = Vec::new();
             for (name, site) in path.world.held_by(*slot) {
@@ -93,20 +103,12 @@ impl Explorer<'_, '_> {
         )
     }
 
-    fn context_of(&mut self, path: &Path, slot: usize) -> schedules::ContextId {
-        let frames: Vec<SiteRef> = path.world.state.threads[slot]
+    /// Where a thread stands.
+    pub(super) fn context_of(&mut self, world: &World, slot: usize) -> schedules::ContextId {
+        let frames: Vec<SiteRef> = world.state.threads[slot]
             .frames
             .iter()
-            .enumerate()
-            .map(|(depth, frame)| {
-                let top = depth + 1 == path.world.state.threads[slot].frames.len();
-                // Callers stand behind their call.
-                let instr = match top {
-                    true => frame.next,
-                    false => frame.next,
-                };
-                SiteRef::Instr(frame.func, instr)
-            })
+            .map(|frame| SiteRef::Instr(frame.func, frame.next))
             .collect();
         let sites: Vec<_> = frames
             .into_iter()
@@ -138,7 +140,7 @@ impl Explorer<'_, '_> {
             .iter()
             .filter_map(|symbol| self.input_value(*symbol, &model))
             .collect();
-        (values, exact)
+        (values, exact && self.first_epoch_runs)
     }
 
     fn input_value(&mut self, symbol: Expr, model: &Assignment) -> Option<InputValue> {

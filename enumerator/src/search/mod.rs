@@ -5,20 +5,22 @@
 //! instrumented branch is a node, exploration starts again whenever the set has grown.
 
 mod assume;
+mod canon;
 mod decide;
 mod elastic;
 mod emit;
+mod epochs;
 mod leaf;
 mod schedule;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schedules::archive::{Next, Program, StepId};
 use schedules::builder::ArchiveBuilder;
 use schedules::{Archive, Statistic};
 
 use crate::analysis::Facts;
-use crate::model::{FuncId, InstrId, Module, Type};
+use crate::model::{BlockId, FuncId, InstrId, Module, Type};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::expr::{Origin, ShadowRegister};
 use crate::symbolic::run::Stop;
@@ -42,8 +44,12 @@ const MANY_LEAVES: usize = 128;
 struct Marked {
     decisions: BTreeSet<(FuncId, InstrId)>,
     elastic: BTreeSet<(FuncId, InstrId)>,
+    /// Loop headers and functions that end epochs.
+    markers: BTreeSet<(FuncId, BlockId)>,
     /// Branches that were tried as elastic and cannot be.
     rigid: BTreeSet<(FuncId, InstrId)>,
+    /// Slots keep their order from epoch to epoch: threads that are alike must be told apart.
+    keep_order: bool,
     /// Prefer one schedule with optional nodes to several.
     prefer_elastic: bool,
 }
@@ -62,6 +68,10 @@ struct Path {
     world: World,
     /// Why each thread last stopped, if it has not moved since.
     stops: Vec<Option<Stop>>,
+    /// Does the thread still stand where the epoch began?
+    fresh: Vec<bool>,
+    /// How often each thread was at each place that could be a marker.
+    visits: BTreeMap<(usize, FuncId, BlockId), u32>,
     decisions: usize,
 }
 
@@ -78,6 +88,13 @@ struct Explorer<'a, 'm> {
     decisions: usize,
     gaps: usize,
     most_slots: usize,
+    epochs: epochs::Epochs,
+    /// Where each slot stood when the epoch began, frame by frame.
+    begin_contexts: Vec<Vec<SiteRef>>,
+    /// A loop was found that has to end epochs: what is explored now is not used.
+    restart: bool,
+    /// The epoch begins at the program's start: nothing is approximated yet.
+    first_epoch_runs: bool,
     rules: Rules,
     begun: std::time::Instant,
     last_report: std::time::Instant,
@@ -116,13 +133,28 @@ pub fn enumerate(
             decisions: 0,
             gaps: 0,
             most_slots: 1,
+            epochs: Default::default(),
+            begin_contexts: Vec::new(),
+            restart: false,
+            first_epoch_runs: true,
             rules: Rules::default(),
             begun: now,
             last_report: now,
         };
-        let root = explorer.first_epoch(main, &assumed);
+        explorer.first_epoch(main, &assumed);
+        explorer.settle_epochs();
+        let mut explorer = explorer;
+        if explorer.restart {
+            // Other branches may serve now that epochs end elsewhere.
+            let markers = std::mem::take(&mut explorer.found.markers);
+            explorer.found = Marked {
+                markers,
+                keep_order: explorer.found.keep_order,
+                ..Marked::default()
+            };
+        }
         if explorer.found == explorer.marked {
-            return Ok(explorer.finish(main, root));
+            return Ok(explorer.finish());
         }
         marked = explorer.found;
     }
@@ -130,7 +162,13 @@ pub fn enumerate(
 
 impl Explorer<'_, '_> {
     /// Explores from the beginning of `main`.
-    fn first_epoch(&mut self, main: FuncId, assumed: &[Assumption]) -> StepId {
+    fn first_epoch(&mut self, main: FuncId, assumed: &[Assumption]) {
+        let entry = self.site(SiteRef::Entry(main));
+        let context = self.builder.context(&[entry]);
+        let epoch = self.builder.new_epoch(&[context]);
+        self.begin_contexts = vec![vec![SiteRef::Entry(main)]];
+        let all = self.engine.facts.markers();
+        self.engine.markers = all.iter().map(|(func, block, _)| (*func, *block)).collect();
         self.engine.watched = self
             .marked
             .decisions
@@ -141,11 +179,15 @@ impl Explorer<'_, '_> {
         let args = self.main_arguments(&mut state, main, assumed);
         let mut world = World::new(state);
         world.add_thread(&mut self.engine, main, args, None);
-        self.explore(Path {
+        let root = self.explore(Path {
             world,
             stops: vec![None],
+            fresh: vec![false],
+            visits: BTreeMap::new(),
             decisions: 0,
-        })
+        });
+        self.builder
+            .define_epoch(epoch, self.most_slots as u16, root, 0);
     }
 
     /// `argc` can be read when the program begins; what `argv` points to belongs to nobody we know.
@@ -190,12 +232,7 @@ impl Explorer<'_, '_> {
         args
     }
 
-    fn finish(mut self, main: FuncId, root: StepId) -> Archive {
-        let entry = self.site(SiteRef::Entry(main));
-        let context = self.builder.context(&[entry]);
-        let epoch = self.builder.epoch(&[context]);
-        self.builder
-            .define_epoch(epoch, self.most_slots as u16, root, 0);
+    fn finish(mut self) -> Archive {
         self.plan();
         let counters = self.engine.counters;
         let numbers = [
@@ -206,6 +243,7 @@ impl Explorer<'_, '_> {
             ("early decisions", self.rules.early),
             ("late decisions", self.rules.late),
             ("elastic regions", self.rules.elastic),
+            ("epochs explored", self.epochs.explored as u64 + 1),
             ("leaves", self.leaves as u64),
         ];
         for (name, value) in numbers {
@@ -227,6 +265,7 @@ impl Explorer<'_, '_> {
             match self.advance(&mut path) {
                 Advance::Moved => {}
                 Advance::Decide { slot, outcomes } => return self.decide(path, slot, outcomes),
+                Advance::Boundary => return self.boundary(path),
                 Advance::Exit => return self.leaf(&mut path, Next::Exit),
                 Advance::Deadlock(stuck) => return self.deadlock_leaf(&mut path, &stuck),
                 Advance::Gap { slot, reason } => {
@@ -238,6 +277,9 @@ impl Explorer<'_, '_> {
     }
 
     fn exhausted(&self, path: &Path) -> Option<String> {
+        if self.restart {
+            return Some("to be explored again".to_owned());
+        }
         if path.world.trail.length > MAX_NODES {
             return Some(format!(
                 "a path has more than {MAX_NODES} synchronization operations: a loop that synchronizes has no end that was found"
@@ -260,8 +302,8 @@ impl Explorer<'_, '_> {
             _ => String::new(),
         };
         (self.progress)(&Progress {
-            epochs_done: 0,
-            epochs_known: 1,
+            epochs_done: self.epochs.explored,
+            epochs_known: self.epochs.len(),
             schedules: self.leaves,
             decisions: self.decisions,
             steps: self.engine.counters.steps,
@@ -282,6 +324,8 @@ impl Explorer<'_, '_> {
 /// What one move of a path came to.
 enum Advance {
     Moved,
+    /// Every thread stands at a marker or blocks: the epoch ends.
+    Boundary,
     /// A thread stands before a branch that matters.
     Decide {
         slot: usize,

@@ -5,8 +5,11 @@
 //! critical sections stay whole and locks taken in different orders do not meet.
 
 use super::{Advance, Explorer, Path};
+use crate::model::{BlockId, FuncId};
 use crate::symbolic::run::{Stop, Until};
-use crate::threads::trail::SiteRef;
+use schedules::primitives::NodeOp;
+
+use crate::threads::trail::{NodeKind, SiteRef, Subject};
 use crate::threads::{Attempt, Blocked, Status};
 
 impl Explorer<'_, '_> {
@@ -14,13 +17,18 @@ impl Explorer<'_, '_> {
     pub(super) fn advance(&mut self, path: &mut Path) -> Advance {
         let mut blocked: Vec<(usize, Blocked)> = Vec::new();
         let mut undecided = None;
+        let mut at_markers = 0;
         for slot in self.order(path) {
             match self.try_move(path, slot, false) {
                 Try::Moved => return Advance::Moved,
                 Try::Blocked(why) => blocked.push((slot, why)),
+                Try::AtMarker => at_markers += 1,
                 Try::Undecided(reason) => undecided = Some((slot, reason)),
                 Try::Stop(advance) => return advance,
             }
+        }
+        if at_markers > 0 {
+            return Advance::Boundary;
         }
         if let Some((slot, reason)) = undecided {
             return Advance::Gap { slot, reason };
@@ -37,7 +45,7 @@ impl Explorer<'_, '_> {
         for slot in timed {
             match self.try_move(path, slot, true) {
                 Try::Moved => return Advance::Moved,
-                Try::Blocked(_) | Try::Undecided(_) => {}
+                Try::Blocked(_) | Try::Undecided(_) | Try::AtMarker => {}
                 Try::Stop(advance) => return advance,
             }
         }
@@ -59,13 +67,18 @@ impl Explorer<'_, '_> {
     }
 
     fn try_move(&mut self, path: &mut Path, slot: usize, expire: bool) -> Try {
+        self.engine.running = slot;
         let world = &mut path.world;
         if !world.threads[slot].started {
             world.start(slot);
             return Try::Moved;
         }
         if !matches!(world.status[slot], Status::Ready) {
-            return Try::of(slot, world.resume(&mut self.engine, slot, expire));
+            let attempt = world.resume(&mut self.engine, slot, expire);
+            if matches!(attempt, Attempt::Done) {
+                path.fresh[slot] = false;
+            }
+            return Try::of(slot, attempt);
         }
         if path.stops[slot].is_none() {
             path.stops[slot] = Some(self.run(path, slot));
@@ -85,13 +98,19 @@ impl Explorer<'_, '_> {
     }
 
     fn perform(&mut self, path: &mut Path, slot: usize, expire: bool) -> Try {
-        let world = &mut path.world;
         let stop = path.stops[slot].clone().expect("it has stopped");
+        if stop == Stop::Marker {
+            return self.at_marker(path, slot);
+        }
+        let world = &mut path.world;
         match stop {
             Stop::Sync { primitive } => {
                 let attempt = world.attempt(&mut self.engine, slot, primitive, expire);
                 if matches!(attempt, Attempt::Done) {
                     path.stops[slot] = None;
+                    // Also on the way into a gap: the node that creates one thread too many is in the archive.
+                    path.stops.resize(world.status.len(), None);
+                    self.most_slots = self.most_slots.max(world.status.len());
                     if world.alive() > self.options.thread_bound as usize {
                         return Try::Stop(Advance::Gap {
                             slot,
@@ -101,13 +120,18 @@ impl Explorer<'_, '_> {
                             ),
                         });
                     }
-                    path.stops.resize(path.world.status.len(), None);
-                    self.most_slots = self.most_slots.max(path.world.status.len());
+                    path.fresh[slot] = false;
+                    path.fresh.resize(path.world.status.len(), false);
                 }
                 Try::of(slot, attempt)
             }
-            Stop::Branch { outcomes } => {
+            Stop::Branch { mut outcomes } => {
                 path.stops[slot] = None;
+                // Others may have decided something since the thread came here.
+                outcomes.retain(|(_, condition)| self.engine.may(&path.world.state, *condition));
+                if outcomes.is_empty() {
+                    return Try::Stop(Advance::Exit);
+                }
                 if self.pass_branch(path, slot, &outcomes) {
                     return Try::Moved;
                 }
@@ -120,7 +144,7 @@ impl Explorer<'_, '_> {
             }
             Stop::Returned => {
                 path.stops[slot] = None;
-                if slot == self.main_slot() {
+                if world.threads[slot].created_at.is_none() {
                     return Try::Stop(Advance::Exit);
                 }
                 let entry = world.threads[slot].entry;
@@ -130,18 +154,90 @@ impl Explorer<'_, '_> {
             Stop::Ended => Try::Stop(Advance::Exit),
             Stop::Gap(reason) => Try::Stop(Advance::Gap { slot, reason }),
             Stop::Marker | Stop::Fuel | Stop::Unclear => {
-                unreachable!("only within loops that are tried")
+                unreachable!("markers come first, the others only within loops that are tried")
             }
         }
     }
 
-    fn main_slot(&self) -> usize {
-        0
+    /// A thread stands at a marker: it passes those that do not end epochs and the one at which the epoch began.
+    fn at_marker(&mut self, path: &mut Path, slot: usize) -> Try {
+        if !self.is_active(path, slot) {
+            path.stops[slot] = None;
+            self.visit(path, slot);
+            self.engine.pass_marker(&mut path.world.state, slot);
+            return Try::Moved;
+        }
+        if !path.fresh[slot] {
+            return Try::AtMarker;
+        }
+        path.fresh[slot] = false;
+        path.stops[slot] = None;
+        let world = &mut path.world;
+        let frame = world.state.frame(slot);
+        let first = self.engine.module.functions[frame.func].blocks[frame.block].first;
+        let kind = NodeKind {
+            site: SiteRef::Instr(frame.func, first),
+            op: NodeOp::Marker,
+            subject: Subject::Nothing,
+            serial: false,
+        };
+        world.trail.add(slot, kind, &[]);
+        self.engine.pass_marker(&mut world.state, slot);
+        Try::Moved
+    }
+
+    /// Does the marker at which a thread stands end epochs?
+    fn is_active(&self, path: &Path, slot: usize) -> bool {
+        let frame = path.world.state.frame(slot);
+        self.marked.markers.contains(&(frame.func, frame.block))
+    }
+
+    /// A thread passes a place that could be a marker. A loop that goes on and on has to end epochs.
+    fn visit(&mut self, path: &mut Path, slot: usize) {
+        let frame = path.world.state.frame(slot);
+        let place = (frame.func, frame.block);
+        let count = path.visits.entry((slot, place.0, place.1)).or_default();
+        *count += 1;
+        if *count > MANY_ROUNDS {
+            self.activate(place);
+        }
+    }
+
+    /// A decision inside a loop that goes around again: its end depends on inputs, so it has to end epochs.
+    pub(super) fn decided_in_loops(&mut self, path: &Path, slot: usize) {
+        let facts = self.engine.facts;
+        let mut again = Vec::new();
+        for frame in &path.world.state.threads[slot].frames {
+            let loops = &facts.cfg(frame.func).loops;
+            for (&(visitor, func, header), &count) in &path.visits {
+                let inside = loops
+                    .headed_by(header)
+                    .is_some_and(|id| loops[id].contains(frame.block));
+                let recursion = header == BlockId(0);
+                if visitor == slot && func == frame.func && count >= 2 && (inside || recursion) {
+                    again.push((func, header));
+                }
+            }
+        }
+        for place in again {
+            self.activate(place);
+        }
+    }
+
+    fn activate(&mut self, place: (FuncId, BlockId)) {
+        if self.found.markers.insert(place) {
+            self.restart = true;
+        }
     }
 }
 
+/// Rounds of a loop that synchronizes within one epoch; with more it ends epochs.
+const MANY_ROUNDS: u32 = 64;
+
 enum Try {
     Moved,
+    /// It waits for the epoch's end.
+    AtMarker,
     Undecided(String),
     Blocked(Blocked),
     Stop(Advance),

@@ -169,6 +169,30 @@ impl Engine<'_> {
         })
     }
 
+    /// The result of a floating-point operation on these operands, the same whoever asks.
+    fn float_of(
+        &mut self,
+        at: (FuncId, InstrId),
+        ty: &Type,
+        operation: String,
+        on: &[&Val],
+    ) -> Val {
+        let mut operands = Vec::new();
+        for value in on {
+            match value {
+                Val::Scalar(e) => operands.push(*e),
+                _ => return self.float(at, ty),
+            }
+        }
+        let key = (operation, operands);
+        if let Some(known) = self.floats.get(&key) {
+            return known.clone();
+        }
+        let value = self.float(at, ty);
+        self.floats.insert(key, value.clone());
+        value
+    }
+
     /// A value that other threads or devices may change at any time.
     fn changeable(&mut self, at: (FuncId, InstrId), ty: &Type) -> Val {
         let site = self.module.functions[at.0].instrs[at.1].site;
@@ -217,7 +241,10 @@ impl Engine<'_> {
                             None => self.float(at, ty),
                         }
                     }
-                    _ => self.float(at, ty),
+                    _ => {
+                        let operation = format!("{op:?}{width}");
+                        self.float_of(at, ty, operation, &[&Val::Scalar(*a), &Val::Scalar(*b)])
+                    }
                 }
             }
             (Val::Scalar(a), Val::Scalar(b), _) if !is_float(op) => {
@@ -235,7 +262,10 @@ impl Engine<'_> {
                         let sign = 1u128 << (width - 1);
                         Val::Scalar(self.pool.constant(*width, bits ^ sign))
                     }
-                    None => self.float(at, ty),
+                    None => {
+                        let operation = format!("neg{width}");
+                        self.float_of(at, ty, operation, &[&Val::Scalar(*value)])
+                    }
                 }
             }
             _ => self.float(at, ty),
@@ -298,7 +328,10 @@ impl Engine<'_> {
         {
             return Val::Scalar(self.pool.bool(result));
         }
-        self.float(at, ty)
+        if *ty != Type::Int(1) {
+            return self.float(at, ty);
+        }
+        self.float_of(at, ty, format!("fcmp{predicate}"), &[&a, &b])
     }
 
     fn cast(
@@ -332,7 +365,10 @@ impl Engine<'_> {
                     Some(folded) => Val::Scalar(self.pool.constant(width, folded)),
                     None => self.float(at, to),
                 },
-                None => self.float(at, to),
+                None => {
+                    let operation = format!("{op:?}{width}");
+                    self.float_of(at, to, operation, &[&Val::Scalar(*value)])
+                }
             },
         }
     }

@@ -133,7 +133,7 @@ impl Engine<'_> {
         }
         for (_, condition) in dead {
             let otherwise = self.pool.not(condition);
-            state.path.push(otherwise);
+            state.narrow(slot, otherwise);
         }
         *possible = alive;
         None
@@ -214,16 +214,21 @@ impl Engine<'_> {
         mut arrived: Vec<(Expr, State)>,
     ) -> Option<Stop> {
         let base = state.path.len();
+        let own = state.threads[slot].own.len();
         let count = arrived.len();
         let Some((_, last)) = arrived.last() else {
             return Some(Stop::Ended);
         };
         let mut merged = last.clone();
         let mut alternatives = self.pool.bool(false);
-        let plain = arrived.iter().all(|(_, side)| side.path.len() == base + 1);
+        let plain = (arrived.iter())
+            .all(|(_, side)| side.path.len() == base + 1 && side.threads[slot].own.len() == own);
         for (_, side) in &arrived {
             let mut all = self.pool.bool(true);
-            for conjunct in &side.path[base..] {
+            for conjunct in side.path[base..]
+                .iter()
+                .chain(&side.threads[slot].own[own..])
+            {
                 all = self.pool.and(all, *conjunct);
             }
             alternatives = self.pool.or(alternatives, all);
@@ -233,10 +238,11 @@ impl Engine<'_> {
             merged = self.merge_states(slot, *condition, side, &merged);
         }
         merged.path = state.path.clone();
+        merged.thread_mut(slot).own = state.threads[slot].own.clone();
         // All ways came here, each under its own condition and no other: nothing is excluded.
         let nothing_excluded = plain && count == ways;
         if !nothing_excluded && !self.pool.is_true(alternatives) {
-            merged.path.push(alternatives);
+            merged.narrow(slot, alternatives);
         }
         *state = merged;
         None

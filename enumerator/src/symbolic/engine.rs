@@ -38,6 +38,12 @@ pub struct Engine<'m> {
     pub externals: std::collections::BTreeSet<String>,
     /// Branches that are nodes: a thread stops at each, whatever the path has decided.
     pub watched: std::collections::BTreeSet<(FuncId, InstrId)>,
+    /// Blocks at whose beginning a thread stops: epochs may end there.
+    pub markers: std::collections::BTreeSet<(FuncId, BlockId)>,
+    /// Results of floating-point operations by operation and operands: the same operation on the same values gives the same.
+    pub(super) floats: std::collections::HashMap<(String, Vec<Expr>), Val>,
+    /// The slot that ran last: whose facts count.
+    pub running: usize,
     /// By global; thread-local ones have none.
     globals: BTreeMap<GlobalId, ObjId>,
     /// Loops that are being executed step by step, outermost first.
@@ -69,6 +75,9 @@ impl<'m> Engine<'m> {
             counters: Counters::default(),
             externals: Default::default(),
             watched: Default::default(),
+            markers: Default::default(),
+            floats: Default::default(),
+            running: 0,
             globals: BTreeMap::new(),
             attempts: Vec::new(),
             hopeless: BTreeMap::new(),
@@ -138,6 +147,33 @@ impl<'m> Engine<'m> {
         self.set_content(state, object, content);
         state.thread_mut(slot).locals.insert(id, object);
         object
+    }
+
+    /// Is there no way in the program to make a mutex of another type than the default?
+    pub fn only_normal_mutexes(&self) -> bool {
+        let asks = |name: &str| self.module.function_named(name).is_some();
+        if asks("pthread_mutexattr_settype")
+            || asks("mtx_init")
+            || asks("pthread_mutexattr_settype_np")
+        {
+            return false;
+        }
+        // A static initializer of another type: four zero words, the type, zeros to the end.
+        let typed = |bytes: &[u8]| {
+            bytes.windows(40).step_by(4).any(|window| {
+                matches!(window[16], 1 | 2)
+                    && window
+                        .iter()
+                        .enumerate()
+                        .all(|(at, byte)| at == 16 || *byte == 0)
+            })
+        };
+        self.module.globals.rows().iter().all(|global| {
+            global.init.iter().all(|piece| match &piece.value {
+                crate::model::InitValue::Bytes(bytes) => !typed(bytes),
+                crate::model::InitValue::Const(_) => true,
+            })
+        })
     }
 
     /// `file:line` of an instruction.
@@ -306,7 +342,16 @@ impl<'m> Engine<'m> {
     pub fn may(&mut self, state: &State, condition: Expr) -> bool {
         match self.pool.as_const(condition) {
             Some(value) => value == 1,
-            None => self.solver.may(&mut self.pool, &state.path, condition),
+            None => {
+                let own = state.threads.get(self.running).map(|thread| &thread.own);
+                match own.filter(|own| !own.is_empty()) {
+                    None => self.solver.may(&mut self.pool, &state.path, condition),
+                    Some(own) => {
+                        let path = [state.path.as_slice(), own].concat();
+                        self.solver.may(&mut self.pool, &path, condition)
+                    }
+                }
+            }
         }
     }
 

@@ -179,7 +179,7 @@ impl Engine<'_> {
             return false;
         }
         if !self.pool.is_true(condition) {
-            state.path.push(condition);
+            state.narrow(slot, condition);
         }
         self.goto(state, slot, to);
         true

@@ -132,7 +132,7 @@ impl Content {
         }
     }
 
-    fn put(&mut self, engine: &mut Engine<'_>, offset: u64, size: u64, value: Expr) {
+    pub fn put(&mut self, engine: &mut Engine<'_>, offset: u64, size: u64, value: Expr) {
         match self.cells.get_mut(&offset) {
             Some(cell) if cell.0 == size => {
                 cell.1 = value;
@@ -146,7 +146,7 @@ impl Content {
     }
 
     /// Lays a background over a range.
-    fn cover(&mut self, engine: &mut Engine<'_>, from: u64, to: u64, with: Background) {
+    pub fn cover(&mut self, engine: &mut Engine<'_>, from: u64, to: u64, with: Background) {
         self.cut(engine, from, to);
         self.patches
             .retain(|(start, end, _)| *start < from || *end > to);
@@ -166,7 +166,7 @@ impl Content {
             .collect()
     }
 
-    fn background(&self, at: u64) -> Background {
+    pub fn background(&self, at: u64) -> Background {
         let covers = |(start, end, _): &&(u64, u64, Background)| *start <= at && at < *end;
         self.patches
             .iter()
@@ -176,13 +176,24 @@ impl Content {
     }
 
     /// Offsets at which cells begin or end, and backgrounds change.
-    fn boundaries(&self, into: &mut Vec<u64>) {
+    pub fn boundaries(&self, into: &mut Vec<u64>) {
         for (start, (size, _)) in &self.cells {
             into.extend([*start, start + size]);
         }
         for (start, end, _) in &self.patches {
             into.extend([*start, *end]);
         }
+    }
+
+    /// What lies under everything.
+    pub fn base_background(&self) -> Background {
+        self.base
+    }
+
+    /// Is the byte part of a cell?
+    pub fn has_cell(&self, at: u64) -> bool {
+        let cell = self.cells.range(..=at).next_back();
+        cell.is_some_and(|(start, (size, _))| start + size > at)
     }
 
     /// Cells in order: offset, size, value.
@@ -370,7 +381,14 @@ impl Engine<'_> {
         value
     }
 
-    fn assemble(&mut self, content: &mut Content, object: ObjId, offset: u64, size: u64) -> Expr {
+    /// Puts a word together from cells and background; what had to be invented stays in `content`.
+    pub fn assemble(
+        &mut self,
+        content: &mut Content,
+        object: ObjId,
+        offset: u64,
+        size: u64,
+    ) -> Expr {
         let end = offset + size;
         let mut at = offset;
         let mut value: Option<Expr> = None;
@@ -423,7 +441,7 @@ impl Engine<'_> {
             return *symbol;
         }
         let what = self.place_name(object, offset, size);
-        let origin = self.objects.sources[source].of_part(&what);
+        let origin = self.objects.sources[source].of_part(&what, offset, size);
         let symbol = self.pool.symbol(bits(size), origin);
         self.objects.symbols.insert(key, symbol);
         symbol
@@ -673,11 +691,7 @@ impl Engine<'_> {
         right: &mut Content,
         merged: &mut Content,
     ) {
-        let covered = |content: &Content| {
-            let cell = content.cells.range(..=from).next_back();
-            cell.is_some_and(|(start, (size, _))| start + size > from)
-        };
-        if covered(left) || covered(right) {
+        if left.has_cell(from) || right.has_cell(from) {
             let mut at = from;
             while at < to {
                 let next = to.min(at + 8);

@@ -66,7 +66,7 @@ impl Engine<'_> {
             func,
             block: BlockId(0),
             next: function.blocks[BlockId(0)].first,
-            entered: None,
+            entered: Some(BlockId(0)),
             args,
             varargs,
             regs: vec![None; function.instrs.len()],
@@ -97,6 +97,7 @@ impl Engine<'_> {
 
     /// Runs a thread until it stops.
     pub fn run(&mut self, state: &mut State, slot: usize, until: Option<Until>) -> Stop {
+        self.running = slot;
         loop {
             if until.is_some_and(|until| self.arrived(state, slot, until)) {
                 return Stop::Reached;
@@ -105,6 +106,10 @@ impl Engine<'_> {
                 return Stop::Returned;
             }
             if let Some(from) = state.frame(slot).entered {
+                let frame = state.frame(slot);
+                if self.markers.contains(&(frame.func, frame.block)) {
+                    return Stop::Marker;
+                }
                 state.frame_mut(slot).entered = None;
                 if let Some(id) = self.loop_entered(state, slot, from) {
                     if let Some(stop) = self.enter_loop(state, slot, id) {
@@ -124,6 +129,11 @@ impl Engine<'_> {
                 return stop;
             }
         }
+    }
+
+    /// Goes on from a marker.
+    pub fn pass_marker(&mut self, state: &mut State, slot: usize) {
+        state.frame_mut(slot).entered = None;
     }
 
     /// Executes one instruction.

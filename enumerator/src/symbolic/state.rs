@@ -52,6 +52,9 @@ pub struct Thread {
     pub specific: BTreeMap<Expr, Expr>,
     /// What its entry function returned.
     pub result: Option<Val>,
+    /// What holds from here on because the thread has not ended the process, nor got stuck, where it could have. Other threads may have
+    /// run before that was certain: for them these are not facts.
+    pub own: Vec<Expr>,
 }
 
 impl Thread {
@@ -83,6 +86,16 @@ pub struct State {
 }
 
 impl State {
+    /// Notes what holds because the thread went on. For everybody, if nobody else is there.
+    pub fn narrow(&mut self, slot: usize, condition: Expr) {
+        let mut others = self.threads.iter().enumerate().filter(|(i, _)| *i != slot);
+        if others.all(|(_, thread)| thread.frames.is_empty()) {
+            self.path.push(condition);
+        } else {
+            self.thread_mut(slot).own.push(condition);
+        }
+    }
+
     /// A thread, to change it.
     pub fn thread_mut(&mut self, slot: usize) -> &mut Thread {
         Rc::make_mut(&mut self.threads[slot])

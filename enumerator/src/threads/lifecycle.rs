@@ -20,6 +20,7 @@ impl World {
             objects: Vec::new(),
             status: Vec::new(),
             threads: Vec::new(),
+            gone: Vec::new(),
         }
     }
 
@@ -91,6 +92,7 @@ impl World {
         let site = op.site();
         let child = self.add_thread(op.engine, function, vec![Val::Scalar(argument)], Some(site));
         self.state.thread_mut(child).cost = cost;
+        self.state.thread_mut(child).own = self.state.threads[op.slot].own.clone();
         let event = self.trail.add(
             op.slot,
             op.kind(NodeOp::ThreadCreate, Subject::Slot(child as u16)),
@@ -173,17 +175,15 @@ impl World {
     }
 
     pub(super) fn join(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
+        let handle = op.pointer(self, Arg::Thread);
+        if let Some(index) = self.gone_named(op, handle) {
+            return self.join_gone(op, index);
+        }
         let target = match self.handle(op) {
             Ok(target) => target,
             Err(gap) => return gap,
         };
-        let name = op
-            .engine
-            .objects
-            .info(self.threads[target].handle)
-            .name
-            .as_str()
-            .into();
+        let name = self.thread_name(op, target);
         if target == op.slot || self.threads[target].joined {
             let kind = op.kind(NodeOp::ThreadJoin, Subject::Object(name));
             self.trail.add(op.slot, kind, &[]);
@@ -206,16 +206,45 @@ impl World {
         let kind = op.kind(NodeOp::ThreadJoin, Subject::Object(name));
         self.trail.add(op.slot, kind, &[ended]);
         self.threads[target].joined = true;
-        self.give_result(op, target);
+        let known = self.state.threads[target].own.clone();
+        self.state.thread_mut(op.slot).own.extend(known);
+        let result = self.state.threads[target].result.clone();
+        self.give_result(op, result);
         op.return_code(self, 0)
     }
 
-    fn give_result(&mut self, op: &mut Operation<'_, '_>, target: usize) {
+    fn gone_named(&mut self, op: &mut Operation<'_, '_>, handle: Expr) -> Option<usize> {
+        let targets = op.engine.resolve(handle);
+        let [only] = targets.as_slice() else {
+            return None;
+        };
+        let Place::Object(object, _) = only.place else {
+            return None;
+        };
+        self.gone.iter().position(|gone| gone.handle == object)
+    }
+
+    /// The thread ended in an earlier epoch: nothing to wait for.
+    fn join_gone(&mut self, op: &mut Operation<'_, '_>, index: usize) -> Attempt {
+        let gone = self.gone.remove(index);
+        let name = op.engine.objects.info(gone.handle).name.as_str().into();
+        let kind = op.kind(NodeOp::ThreadJoin, Subject::Object(name));
+        self.trail.add(op.slot, kind, &[]);
+        self.give_result(op, gone.result);
+        op.return_code(self, 0)
+    }
+
+    fn thread_name(&self, op: &Operation<'_, '_>, slot: usize) -> std::rc::Rc<str> {
+        let handle = self.threads[slot].handle;
+        op.engine.objects.info(handle).name.as_str().into()
+    }
+
+    fn give_result(&mut self, op: &mut Operation<'_, '_>, result: Option<Val>) {
         let out = op.argument(self, 1);
         if op.engine.pool.as_const(out) == Some(0) {
             return;
         }
-        let result = match self.state.threads[target].result.clone() {
+        let result = match result {
             Some(Val::Scalar(value)) => value,
             _ => {
                 let ty = if op.row.symbol.starts_with("thrd_") {
@@ -241,19 +270,22 @@ impl World {
     }
 
     pub(super) fn detach(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
+        let handle = op.pointer(self, Arg::Thread);
+        if let Some(index) = self.gone_named(op, handle) {
+            let gone = self.gone.remove(index);
+            let name = op.engine.objects.info(gone.handle).name.as_str().into();
+            let kind = op.kind(NodeOp::ThreadDetach, Subject::Object(name));
+            self.trail.add(op.slot, kind, &[]);
+            return op.return_code(self, 0);
+        }
         let target = match self.handle(op) {
             Ok(target) => target,
             Err(gap) => return gap,
         };
-        let name = op
-            .engine
-            .objects
-            .info(self.threads[target].handle)
-            .name
-            .as_str()
-            .into();
+        let name = self.thread_name(op, target);
         let kind = op.kind(NodeOp::ThreadDetach, Subject::Object(name));
         self.trail.add(op.slot, kind, &[]);
+        self.threads[target].joined = true;
         op.return_code(self, 0)
     }
 

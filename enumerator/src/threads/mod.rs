@@ -148,6 +148,14 @@ pub struct ThreadInfo {
     pub started: bool,
 }
 
+/// A thread that ended in an earlier epoch and was not joined yet.
+#[derive(Clone, Debug)]
+pub struct Gone {
+    pub handle: ObjId,
+    pub created_at: Option<SiteRef>,
+    pub result: Option<Val>,
+}
+
 /// A symbolic state and the synchronization in it.
 #[derive(Clone)]
 pub struct World {
@@ -156,6 +164,7 @@ pub struct World {
     pub objects: Vec<Object>,
     pub status: Vec<Status>,
     pub threads: Vec<ThreadInfo>,
+    pub gone: Vec<Gone>,
 }
 
 /// A call of a primitive, ready to be performed.
@@ -259,6 +268,7 @@ impl World {
         primitive: u16,
         expire: bool,
     ) -> Attempt {
+        engine.running = slot;
         let (func, id, instr) = engine.current(&self.state, slot);
         let call = instr.call().expect("a primitive is called");
         let row = &PRIMITIVES[usize::from(primitive)];
@@ -382,7 +392,14 @@ impl World {
         after.extend_from_slice(more);
         let subject = Subject::Object(self.objects[index].name.clone());
         let event = self.trail.add(op.slot, op.kind(node, subject), &after);
-        self.objects[index].last = vec![event.clone()];
+        let last = &mut self.objects[index].last;
+        if self.trail.is_optional(op.slot) {
+            // Who skips the node has not waited for what came before: the next one must.
+            last.retain(|earlier| earlier.slot != event.slot);
+        } else {
+            last.clear();
+        }
+        last.push(event.clone());
         event
     }
 

@@ -94,7 +94,13 @@ impl World {
             let at = op.engine.pool.constant(64, KIND_OFFSET.into());
             let at = op.engine.pool.bin(crate::model::BinOp::Add, base, at);
             let held = op.engine.read_at(&mut self.state, object, at, 4);
-            let kind = match op.engine.pool.as_const(held)? & 3 {
+            let Some(held) = op.engine.pool.as_const(held) else {
+                if op.engine.only_normal_mutexes() {
+                    continue;
+                }
+                return None;
+            };
+            let kind = match held & 3 {
                 1 => Type::Recursive,
                 2 => Type::ErrorChecking,
                 _ => Type::Normal,
@@ -104,7 +110,7 @@ impl World {
             }
             found = Some(kind);
         }
-        found
+        Some(found.unwrap_or(Type::Normal))
     }
 
     pub(super) fn lock(

@@ -53,6 +53,17 @@ pub struct Event {
     clock: Rc<[u32]>,
 }
 
+impl Event {
+    /// Something of an earlier epoch: it lies behind everybody.
+    pub fn past() -> Self {
+        Self {
+            slot: 0,
+            passed: 0,
+            clock: Rc::new([]),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 struct Lane {
     nodes: Vec<PathNode>,
@@ -87,6 +98,14 @@ pub struct NodeKind {
 }
 
 impl Trail {
+    /// An empty trail of so many slots.
+    pub fn with_slots(slots: usize) -> Self {
+        Self {
+            lanes: vec![Lane::default(); slots],
+            length: 0,
+        }
+    }
+
     /// Makes room for another slot.
     pub fn add_slot(&mut self) {
         self.lanes.push(Lane::default());
@@ -127,12 +146,11 @@ impl Trail {
             let own = &mut lane.clock[usize::from(event.slot)];
             *own = (*own).max(event.passed);
         }
-        let optional = !lane.outside.is_empty();
         lane.nodes.push(PathNode {
             site: kind.site,
             op: kind.op,
             subject: kind.subject,
-            optional,
+            optional: !lane.outside.is_empty(),
             serial: kind.serial,
             edges,
         });
@@ -153,6 +171,11 @@ impl Trail {
             passed,
             clock: clock.into(),
         }
+    }
+
+    /// True inside an arm: the slot's nodes may be skipped.
+    pub fn is_optional(&self, slot: usize) -> bool {
+        !self.lanes[slot].outside.is_empty()
     }
 
     /// The nodes that follow may be skipped.

@@ -38,6 +38,9 @@ const TAG: &str = "heddle.once";
 pub fn prepare(raw: &Bitcode) -> Result<Bitcode> {
     let context = Context::new();
     let module = context.parse(raw)?;
+    if let Err(reason) = module.verify() {
+        return Err(Error::NotBitcode { reason });
+    }
     if module.flag(FLAG) == Some(u64::from(PREPARED_VERSION)) {
         return Ok(raw.clone());
     }

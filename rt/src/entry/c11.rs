@@ -1,14 +1,13 @@
 //! C11 threads: the POSIX operations under other names and with other results. glibc's types are the same on both sides.
+//! `heddle_thrd_exit` and `heddle_call_once` are in `frames`.
 
 use std::ffi::{c_int, c_void};
 
 use schedules::primitives::NodeOp;
 
-use super::{cond, mutex, once, perform, threads};
+use super::{cond, mutex, perform, threads};
 use crate::block::Start;
-use crate::sys::native::{
-    self, C11Entry, Routine, pthread_cond_t, pthread_mutex_t, pthread_t, timespec,
-};
+use crate::sys::native::{self, C11Entry, pthread_cond_t, pthread_mutex_t, pthread_t, timespec};
 
 const SUCCESS: c_int = 0;
 const BUSY: c_int = 1;
@@ -62,15 +61,6 @@ unsafe extern "C" fn heddle_thrd_detach(thread: pthread_t, site: u32) -> c_int {
     // SAFETY: the program's own arguments, at the call it made.
     let detach = || unsafe { native::thrd_detach(thread) };
     perform(NodeOp::ThreadDetach, site, detach, |_| detach())
-}
-
-/// # Safety
-/// As for `thrd_exit`.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn heddle_thrd_exit(value: c_int, site: u32) -> ! {
-    threads::end_thread(site);
-    // SAFETY: as for `thrd_exit`, which does just this.
-    unsafe { native::pthread_exit(value as isize as *mut c_void) }
 }
 
 /// # Safety
@@ -152,7 +142,9 @@ unsafe extern "C" fn heddle_cnd_wait(
     site: u32,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    result(unsafe { cond::heddle_pthread_cond_wait(cond, mutex, site) })
+    let answer = unsafe { cond::wait_for_ever(cond, mutex, site) };
+    // SAFETY: the program's own arguments, at the call it made.
+    result(answer.or(|| unsafe { native::pthread_cond_wait(cond, mutex) }))
 }
 
 /// # Safety
@@ -165,7 +157,9 @@ unsafe extern "C" fn heddle_cnd_timedwait(
     site: u32,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    result(unsafe { cond::heddle_pthread_cond_timedwait(cond, mutex, until, site) })
+    let answer = unsafe { cond::wait_until(cond, mutex, until, site) };
+    // SAFETY: the program's own arguments, at the call it made.
+    result(answer.or(|| unsafe { native::pthread_cond_timedwait(cond, mutex, until) }))
 }
 
 /// # Safety
@@ -182,12 +176,4 @@ unsafe extern "C" fn heddle_cnd_signal(cond: *mut pthread_cond_t, site: u32) -> 
 unsafe extern "C" fn heddle_cnd_broadcast(cond: *mut pthread_cond_t, site: u32) -> c_int {
     // SAFETY: the caller's promise.
     result(unsafe { cond::heddle_pthread_cond_broadcast(cond, site) })
-}
-
-/// # Safety
-/// As for `call_once`.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn heddle_call_once(once: *mut c_int, routine: Routine, site: u32) {
-    // SAFETY: the caller's promise.
-    unsafe { once::heddle_pthread_once(once, routine, site) };
 }

@@ -8,8 +8,10 @@ use std::ffi::c_int;
 
 use schedules::primitives::NodeOp;
 
+use super::frames::Answer;
 use super::timed::{Completes, Deadline};
 use super::{mutex, perform, timed};
+use crate::block::Block;
 use crate::node::{self, Found};
 use crate::sys::native::{self, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
 
@@ -62,53 +64,58 @@ pub(super) unsafe extern "C" fn heddle_pthread_cond_broadcast(
     perform(NodeOp::CondBroadcast, site, native, |_| 0)
 }
 
+/// `pthread_cond_wait`, from `frames`.
+///
 /// # Safety
 /// As for `pthread_cond_wait`.
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn heddle_pthread_cond_wait(
-    cond: *mut pthread_cond_t,
+pub(super) unsafe extern "C" fn wait_for_ever(
+    _: *mut pthread_cond_t,
     mutex: *mut pthread_mutex_t,
     site: u32,
-) -> c_int {
-    // SAFETY: the program's own arguments, at the call it made.
-    let native = || unsafe { native::pthread_cond_wait(cond, mutex) };
+) -> Answer {
     // SAFETY: the caller's promise.
-    unsafe { wait(mutex, site, None, native) }
+    unsafe { wait(mutex, site, None) }
 }
 
+/// `pthread_cond_timedwait`, from `frames`.
+///
 /// # Safety
 /// As for `pthread_cond_timedwait`.
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn heddle_pthread_cond_timedwait(
+pub(super) unsafe extern "C" fn wait_until(
     cond: *mut pthread_cond_t,
     mutex: *mut pthread_mutex_t,
     until: *const timespec,
     site: u32,
-) -> c_int {
+) -> Answer {
     // SAFETY: the caller's promise.
     let deadline = unsafe { Deadline::new(native::clock_of(cond), until) };
     if deadline.is_none() {
-        return libc::EINVAL;
+        return Answer::new(libc::EINVAL);
     }
-    // SAFETY: the program's own arguments, at the call it made.
-    let native = || unsafe { native::pthread_cond_timedwait(cond, mutex, until) };
     // SAFETY: the caller's promise.
-    unsafe { wait(mutex, site, deadline, native) }
+    unsafe { wait(mutex, site, deadline) }
 }
 
 /// # Safety
 /// `mutex` is a mutex of the program.
-unsafe fn wait(
+unsafe fn wait(mutex: *mut pthread_mutex_t, site: u32, deadline: Option<Deadline>) -> Answer {
+    let block = node::enter(NodeOp::CondWait, site);
+    if block.is_null() {
+        return Answer::NATIVE;
+    }
+    // SAFETY: the caller's promise, and `enter` returned the calling thread's block.
+    Answer::new(unsafe { wait_in_order(block, mutex, site, deadline) })
+}
+
+/// # Safety
+/// `mutex` is a mutex of the program; `block` is the calling thread's, and has entered the first node.
+unsafe fn wait_in_order(
+    block: *mut Block,
     mutex: *mut pthread_mutex_t,
     site: u32,
     deadline: Option<Deadline>,
-    native: impl Fn() -> c_int,
 ) -> c_int {
-    let block = node::enter(NodeOp::CondWait, site);
-    if block.is_null() {
-        return native();
-    }
-    // SAFETY: `enter` returned the calling thread's block.
+    // SAFETY: the caller's promise.
     let own = unsafe { &mut *block };
     // SAFETY: the mutex is ours under the schedule until the node is left.
     let given_up = unsafe { mutex::give_up(own, mutex) };

@@ -6,7 +6,7 @@ use schedules::primitives::NodeOp;
 use crate::block::{self, Block, Phase};
 use crate::node::{self, Found};
 use crate::sys::process;
-use crate::{report, start, walk, world};
+use crate::{report, start, walk, watch, world};
 
 /// First in `main`: its thread takes slot 0 of epoch 0.
 #[unsafe(no_mangle)]
@@ -27,6 +27,7 @@ extern "C" fn heddle_enter_main(_site: u32) {
     own.shadows = world.shadows();
     block::sit(own);
     walk::enter_epoch(own, schedules::EpochId(0), 0);
+    watch::start(world);
 }
 
 /// Before each return of `main`: the process is about to end.

@@ -7,6 +7,7 @@ mod barrier;
 mod c11;
 mod cond;
 mod control;
+mod frames;
 mod mutex;
 mod once;
 mod rwlock;
@@ -35,6 +36,16 @@ fn perform<T>(
     if block.is_null() {
         return native();
     }
+    perform_here(block, native, scheduled)
+}
+
+/// Performs the node that was entered.
+#[inline(always)]
+fn perform_here<T>(
+    block: *mut Block,
+    native: impl FnOnce() -> T,
+    scheduled: impl FnOnce(&Block) -> T,
+) -> T {
     // SAFETY: `enter` returned the calling thread's block.
     let own = unsafe { &*block };
     let result = if keeps_native(own) {

@@ -4,8 +4,10 @@ use std::ffi::{c_int, c_uint};
 
 use schedules::primitives::NodeOp;
 
-use super::{perform, taken, timed};
+use super::frames::Answer;
+use super::{perform, perform_here, taken, timed};
 use crate::block::Block;
+use crate::node;
 use crate::sys::native::{self, Semaphore, sem_t, timespec};
 use crate::sys::process;
 
@@ -50,19 +52,24 @@ unsafe extern "C" fn heddle_sem_destroy(semaphore: *mut sem_t, site: u32) -> c_i
     perform(NodeOp::SemDestroy, site, destroy, |_| destroy())
 }
 
+/// `sem_wait`, from `frames`.
+///
 /// # Safety
 /// As for `sem_wait`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn heddle_sem_wait(semaphore: *mut sem_t, site: u32) -> c_int {
+pub(super) unsafe extern "C" fn wait(semaphore: *mut sem_t, site: u32) -> Answer {
+    let block = node::enter(NodeOp::SemWait, site);
+    if block.is_null() {
+        return Answer::NATIVE;
+    }
     // SAFETY: the program's own arguments, at the call it made.
     let native = || unsafe { native::sem_wait(semaphore) };
-    perform(NodeOp::SemWait, site, native, |own| {
+    Answer::new(perform_here(block, native, |own| {
         // SAFETY: it is this node's turn.
         if take(unsafe { plain(semaphore) }) {
             return 0;
         }
         taken(own, NodeOp::SemWait, site, native)
-    })
+    }))
 }
 
 /// # Safety
@@ -80,14 +87,19 @@ unsafe extern "C" fn heddle_sem_trywait(semaphore: *mut sem_t, site: u32) -> c_i
     })
 }
 
+/// `sem_timedwait`, from `frames`.
+///
 /// # Safety
 /// As for `sem_timedwait`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn heddle_sem_timedwait(
+pub(super) unsafe extern "C" fn wait_until(
     semaphore: *mut sem_t,
     until: *const timespec,
     site: u32,
-) -> c_int {
+) -> Answer {
+    let block = node::enter(NodeOp::SemTimedWait, site);
+    if block.is_null() {
+        return Answer::NATIVE;
+    }
     // SAFETY: the program's own arguments, at the call it made.
     let native = || match unsafe { native::sem_timedwait(semaphore, until) } {
         0 => 0,
@@ -99,10 +111,12 @@ unsafe extern "C" fn heddle_sem_timedwait(
         false => taken(own, NodeOp::SemTimedWait, site, native),
     };
     // SAFETY: the caller's promise.
-    match unsafe { timed::perform(NodeOp::SemTimedWait, site, until, native, take) } {
-        0 => 0,
-        error => fail(error),
-    }
+    Answer::new(
+        match unsafe { timed::perform_here(block, site, until, native, take) } {
+            0 => 0,
+            error => fail(error),
+        },
+    )
 }
 
 /// # Safety

@@ -1,16 +1,18 @@
 //! Threads: created into the slot that the schedule names, started, ended, joined, detached.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
 use schedules::primitives::NodeOp;
 
-use super::perform;
+use super::frames::Answer;
+use super::{perform, perform_here};
 use crate::block::{self, Block, Start};
 use crate::node::{self, ANY_SITE, Found};
-use crate::report;
-use crate::sys::native::{self, C11Entry, Entry, pthread_attr_t, pthread_t};
+use crate::sys::native::{self, Entry, pthread_attr_t, pthread_t};
 use crate::sys::process;
+use crate::{report, trace};
 
 /// # Safety
 /// As for `pthread_create`.
@@ -51,7 +53,7 @@ pub(super) unsafe fn create(
         return native();
     };
     // SAFETY: the program's own arguments; `child` lives for ever and is the new thread's from here on.
-    let result = unsafe { native::pthread_create(thread, attr, TRAMPOLINE, child.cast()) };
+    let result = unsafe { native::pthread_create(thread, attr, heddle_thread_start, child.cast()) };
     if result != 0 {
         let what = format_args!(
             "pthread_create failed (error {result}), which the archive does not foresee"
@@ -86,58 +88,67 @@ fn prepare_child(own: &mut Block, entry: Start, argument: *mut c_void) -> Option
     Some(child)
 }
 
-/// Where created threads begin. Plain frame: `pthread_exit` and cancellation unwind through it.
-unsafe extern "C-unwind" fn trampoline_body(argument: *mut c_void) -> *mut c_void {
+unsafe extern "C" {
+    /// In `frames`: [`begin`], the program's function, [`end`].
+    fn heddle_thread_start(block: *mut c_void) -> *mut c_void;
+}
+
+/// What a created thread runs.
+#[repr(C)]
+pub(super) struct Started {
+    entry: *const c_void,
+    argument: *mut c_void,
+}
+
+/// A created thread begins.
+///
+/// # Safety
+/// `argument` is the block that the thread's creator prepared for it.
+pub(super) unsafe extern "C" fn begin(argument: *mut c_void) -> Started {
     let block: *mut Block = argument.cast();
-    // SAFETY: the creator gave us this block.
+    // SAFETY: the caller's promise.
     let own = unsafe { &mut *block };
     own.tid = process::thread_id();
     own.shadows = own.world().shadows();
     block::sit(block);
-    let (entry, argument) = (own.entry.expect("seated"), own.argument);
+    let entry = match own.entry.expect("seated") {
+        Start::Posix(entry) => entry as *const c_void,
+        Start::C11(entry) => entry as *const c_void,
+    };
+    let started = Started {
+        entry,
+        argument: own.argument,
+    };
+    IS_C11.set(matches!(own.entry, Some(Start::C11(_))));
     let turn = node::enter_slowly(block, Found::call(NodeOp::ThreadStart, ANY_SITE));
     if !turn.is_null() {
         node::leave(turn);
     }
-    // SAFETY: the creator's promise.
-    let result = unsafe { run(entry, argument) };
+    started
+}
+
+thread_local! {
+    /// Does the calling thread's function return an int?
+    static IS_C11: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A created thread's function has returned.
+pub(super) extern "C" fn end(result: *mut c_void) -> *mut c_void {
     end_thread(ANY_SITE);
+    if IS_C11.get() {
+        // The upper half of the register is not part of an int; `thrd_join` takes the number out of the pointer.
+        return result as usize as c_int as isize as *mut c_void;
+    }
     result
 }
 
-/// Runs a thread's start function. Plain frame, as above.
-///
-/// # Safety
-/// `argument` is what the function was meant for.
-unsafe fn run(entry: Start, argument: *mut c_void) -> *mut c_void {
-    type Unwinding<T> = unsafe extern "C-unwind" fn(*mut c_void) -> T;
-    match entry {
-        Start::Posix(entry) => {
-            // SAFETY: both types have the same ABI; this one may unwind.
-            let entry = unsafe { std::mem::transmute::<Entry, Unwinding<*mut c_void>>(entry) };
-            // SAFETY: the caller's promise.
-            unsafe { entry(argument) }
-        }
-        Start::C11(entry) => {
-            // SAFETY: both types have the same ABI; this one may unwind.
-            let entry = unsafe { std::mem::transmute::<C11Entry, Unwinding<c_int>>(entry) };
-            // SAFETY: the caller's promise. `thrd_join` takes the number out of the pointer.
-            let result = unsafe { entry(argument) };
-            result as isize as *mut c_void
-        }
-    }
+/// A thread calls `pthread_exit` or `thrd_exit`.
+pub(super) extern "C" fn exit(site: u32) {
+    end_thread(site);
 }
 
-const TRAMPOLINE: Entry =
-    // SAFETY: the same ABI, apart from unwinding, which the C library does to threads that exit.
-    unsafe {
-        std::mem::transmute(
-            trampoline_body as unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void,
-        )
-    };
-
 /// Passes the thread's last node and gives up its seat.
-pub(super) fn end_thread(site: u32) {
+fn end_thread(site: u32) {
     let block = node::enter_slowly(block::current(), Found::call(NodeOp::ThreadExit, site));
     if block.is_null() {
         block::step_outside();
@@ -145,32 +156,32 @@ pub(super) fn end_thread(site: u32) {
     }
     // SAFETY: `enter` returned the calling thread's block.
     let own = unsafe { &mut *block };
-    own.world().alive.fetch_sub(1, Ordering::Relaxed);
+    trace::end_thread(own);
+    if own.world().alive.fetch_sub(1, Ordering::Relaxed) == 1 {
+        // `main` is gone too: the C library ends the process when this thread has ended.
+        own.world().begin_exit();
+    }
     block::leave_seat();
     own.phase = block::Phase::Ended;
     node::leave_for_good(own);
 }
 
-/// # Safety
-/// As for `pthread_exit`.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn heddle_pthread_exit(result: *mut c_void, site: u32) -> ! {
-    end_thread(site);
-    // SAFETY: the program's own argument, at the call it made.
-    unsafe { native::pthread_exit(result) }
-}
-
+/// `pthread_join`, from `frames`.
+///
 /// # Safety
 /// As for `pthread_join`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn heddle_pthread_join(
+pub(super) unsafe extern "C" fn join(
     thread: pthread_t,
     result: *mut *mut c_void,
     site: u32,
-) -> c_int {
+) -> Answer {
+    let block = node::enter(NodeOp::ThreadJoin, site);
+    if block.is_null() {
+        return Answer::NATIVE;
+    }
     // SAFETY: the program's own arguments. Under the schedule the thread has passed its last node, so this is short.
     let join = || unsafe { native::pthread_join(thread, result) };
-    perform(NodeOp::ThreadJoin, site, join, |_| join())
+    Answer::new(perform_here(block, join, |_| join()))
 }
 
 /// # Safety

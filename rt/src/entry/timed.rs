@@ -80,6 +80,21 @@ pub(super) unsafe fn perform(
     if block.is_null() {
         return native();
     }
+    // SAFETY: the caller's promise.
+    unsafe { perform_here(block, site, until, native, take) }
+}
+
+/// As [`perform`], for a node that was entered.
+///
+/// # Safety
+/// As for [`perform`]; `block` is the calling thread's.
+pub(super) unsafe fn perform_here(
+    block: *mut Block,
+    site: u32,
+    until: *const timespec,
+    native: impl Fn() -> c_int,
+    take: impl Fn(&Block) -> c_int,
+) -> c_int {
     // SAFETY: `enter` returned the calling thread's block.
     let own = unsafe { &mut *block };
     let native_object = keeps_native(own);

@@ -1,16 +1,27 @@
-//! The asymmetric barrier: the publisher's side costs nothing, the sleeper's side a system call.
+//! The asymmetric barrier: the publisher's side costs nothing, the sleeper's side a system call; until sleeping turns out to be
+//! frequent.
 //!
 //! [`light`] and [`heavy`] behave to each other as two sequentially consistent fences: after `heavy` returns, each other
 //! thread has either executed its `light` before (its earlier stores are visible here) or will execute it later
 //! (its later loads see our earlier stores). Linux gives this with `membarrier(2)`; where that is refused
-//! (old kernel, seccomp) both sides fall back to real fences.
+//! (old kernel, seccomp) both sides are real fences.
+//!
+//! A `membarrier` that has to interrupt another processor takes as long as thousands of fences. So after [`PATIENCE`] sleeps the
+//! process changes over to real fences, once and for all: publishers are told, one last
+//! `membarrier` makes sure that they all know, and from then on sleepers do without.
 
 #[cfg(not(loom))]
 mod imp {
-    use std::sync::atomic::{AtomicBool, Ordering, compiler_fence, fence};
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence, fence};
 
-    /// True if the kernel refused `membarrier`: then `light` has to be a real fence.
+    /// True if `light` has to be a real fence.
     static SYMMETRIC: AtomicBool = AtomicBool::new(true);
+    /// True if every `light` is a real fence by now, so that `heavy` may be one.
+    static SETTLED: AtomicBool = AtomicBool::new(true);
+    static SLEEPS: AtomicU32 = AtomicU32::new(0);
+
+    /// So many sleeps are rare.
+    const PATIENCE: u32 = 32;
 
     const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
     const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
@@ -22,13 +33,16 @@ mod imp {
 
     /// Registers the process. Call before the second thread exists.
     pub(crate) fn register() {
-        SYMMETRIC.store(!membarrier(REGISTER_PRIVATE_EXPEDITED), Ordering::Relaxed);
+        let refused = !membarrier(REGISTER_PRIVATE_EXPEDITED);
+        // Relaxed: there is one thread.
+        SYMMETRIC.store(refused, Ordering::Relaxed);
+        SETTLED.store(refused, Ordering::Relaxed);
     }
 
     /// The publisher's side.
     #[inline(always)]
     pub(crate) fn light() {
-        // Relaxed: written once, before a second thread exists.
+        // Relaxed: whoever reads the old value does so before the last `membarrier`, which stands in for the fence.
         if SYMMETRIC.load(Ordering::Relaxed) {
             fence(Ordering::SeqCst);
         } else {
@@ -39,7 +53,32 @@ mod imp {
     /// The sleeper's side.
     pub(crate) fn heavy() {
         fence(Ordering::SeqCst);
-        if !SYMMETRIC.load(Ordering::Relaxed) && !membarrier(PRIVATE_EXPEDITED) {
+        // Acquire: pairs with the Release in `settle`.
+        if SETTLED.load(Ordering::Acquire) {
+            return;
+        }
+        // Relaxed: a number.
+        if SLEEPS.fetch_add(1, Ordering::Relaxed) >= PATIENCE {
+            settle();
+        } else {
+            interrupt_everybody();
+        }
+    }
+
+    /// Sleeping will be frequent: changes over to real fences.
+    fn settle() {
+        if SETTLED.load(Ordering::Acquire) {
+            return;
+        }
+        // Relaxed: made visible by the next line.
+        SYMMETRIC.store(true, Ordering::Relaxed);
+        interrupt_everybody();
+        // Release: whoever sees it comes after that `membarrier`.
+        SETTLED.store(true, Ordering::Release);
+    }
+
+    fn interrupt_everybody() {
+        if !membarrier(PRIVATE_EXPEDITED) {
             crate::sys::stderr::line(format_args!(
                 "heddle: membarrier(2) was refused after it had been granted"
             ));

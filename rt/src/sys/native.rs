@@ -17,9 +17,6 @@ pub(crate) type Entry = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 /// A C11 thread's start function.
 pub(crate) type C11Entry = unsafe extern "C" fn(*mut c_void) -> c_int;
 
-/// What `pthread_once` runs; it may end its thread, so it may unwind.
-pub(crate) type Routine = unsafe extern "C-unwind" fn();
-
 macro_rules! functions {
     ($($name:ident($($arg:ident: $type:ty),*);)*) => {
         unsafe extern "C" {
@@ -74,11 +71,6 @@ functions! {
     thrd_join(thread: pthread_t, result: *mut c_int);
     thrd_detach(thread: pthread_t);
     mtx_init(mutex: *mut pthread_mutex_t, kind: c_int);
-}
-
-unsafe extern "C-unwind" {
-    pub(crate) fn pthread_exit(result: *mut c_void) -> !;
-    pub(crate) fn pthread_once(once: *mut c_int, routine: Routine) -> c_int;
 }
 
 unsafe extern "C" {

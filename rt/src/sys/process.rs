@@ -66,3 +66,38 @@ pub(crate) fn thread_id() -> libc::pid_t {
     // SAFETY: no arguments.
     unsafe { libc::gettid() }
 }
+
+/// Calls `function` when the process exits, after everything that is registered later.
+pub(crate) fn at_exit(function: extern "C" fn()) {
+    // SAFETY: `function` lives for ever. Without memory for it nothing is printed at exit.
+    unsafe { libc::atexit(function) };
+}
+
+/// Calls `function` in each child that `fork` makes.
+pub(crate) fn in_forked_child(function: extern "C" fn()) {
+    // SAFETY: the types agree apart from `unsafe`, and the function lives for ever.
+    unsafe { libc::pthread_atfork(None, None, Some(function)) };
+}
+
+/// Starts a detached thread with a small stack and all signals blocked. False if the system refuses.
+pub(crate) fn start_helper(entry: super::native::Entry) -> bool {
+    const STACK: usize = 256 << 10;
+    // SAFETY: plain bytes that the calls below fill.
+    let (mut attr, mut all, mut old): (libc::pthread_attr_t, libc::sigset_t, libc::sigset_t) =
+        unsafe { std::mem::zeroed() };
+    let mut thread = 0;
+    // SAFETY: everything is a local; the thread gets no argument.
+    unsafe {
+        libc::sigfillset(&raw mut all);
+        libc::pthread_attr_init(&raw mut attr);
+        libc::pthread_attr_setdetachstate(&raw mut attr, libc::PTHREAD_CREATE_DETACHED);
+        libc::pthread_attr_setstacksize(&raw mut attr, STACK);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
+        let nothing = std::ptr::null_mut();
+        let result =
+            super::native::pthread_create(&raw mut thread, &raw const attr, entry, nothing);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, std::ptr::null_mut());
+        libc::pthread_attr_destroy(&raw mut attr);
+        result == 0
+    }
+}

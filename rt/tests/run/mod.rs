@@ -20,8 +20,11 @@ fn scratch() -> PathBuf {
     folder
 }
 
-/// The static library that belongs to this test: the newest in the folder the test lies in.
-fn library() -> PathBuf {
+/// The static library that belongs to this test: `HEDDLE_RT_LIBRARY`, or the newest in the folder the test lies in.
+pub(crate) fn library() -> PathBuf {
+    if let Some(named) = std::env::var_os("HEDDLE_RT_LIBRARY") {
+        return named.into();
+    }
     let test = std::env::current_exe().unwrap();
     let deps = test.parent().unwrap();
     let mut found: Vec<_> = std::fs::read_dir(deps)
@@ -38,15 +41,26 @@ fn library() -> PathBuf {
         .expect("cargo builds the static library with the tests")
 }
 
+/// `HEDDLE_RT_CFLAGS`: for sanitizers.
+fn extra_flags() -> String {
+    std::env::var("HEDDLE_RT_CFLAGS").unwrap_or_default()
+}
+
 /// A program ready to run.
 pub(crate) struct Program {
     pub(crate) executable: PathBuf,
     pub(crate) archive: PathBuf,
+    pub(crate) contents: Option<Archive>,
 }
 
 impl Program {
     /// Compiles `tests/programs/<source>.c` as `<name>`; `flags` go to the compiler.
     pub(crate) fn build_as(name: &str, source: &str, flags: &[&str]) -> Self {
+        Self::build_with(name, source, flags, &library())
+    }
+
+    /// As `build_as`, with another library.
+    pub(crate) fn build_with(name: &str, source: &str, flags: &[&str], library: &Path) -> Self {
         let executable = scratch().join(name);
         let archive = executable.with_extension("heddle");
         let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
@@ -62,9 +76,10 @@ impl Program {
             ])
             .arg(format!("-DARCHIVE=\"{name}.heddle\""))
             .args(flags)
+            .args(extra_flags().split_whitespace())
             .arg(programs.join(source).with_extension("c"))
-            .arg(library())
-            .args(["-lpthread", "-ldl", "-lm", "-o"])
+            .arg(library)
+            .args(["-lgcc_s", "-lpthread", "-ldl", "-lm", "-o"])
             .arg(&executable)
             .status()
             .unwrap();
@@ -72,6 +87,7 @@ impl Program {
         Self {
             executable,
             archive,
+            contents: None,
         }
     }
 
@@ -79,8 +95,9 @@ impl Program {
         Self::build_as(name, name, &[])
     }
 
-    pub(crate) fn with(self, archive: &Archive) -> Self {
+    pub(crate) fn with(mut self, archive: &Archive) -> Self {
         archive.write(&self.archive).unwrap();
+        self.contents = Some(archive.clone());
         self
     }
 
@@ -90,8 +107,13 @@ impl Program {
 
     pub(crate) fn run_with(&self, options: &str, arguments: &[&str]) -> Output {
         // A hang is a failure like any other, not the end of the test run.
-        Command::new("timeout")
-            .args(["--signal=KILL", "60"])
+        let mut command = Command::new("timeout");
+        command.args(["--signal=KILL", "60"]);
+        // Every third run has one core for all its threads.
+        if options.len() % 3 == 2 {
+            command.args(["taskset", "1"]);
+        }
+        command
             .arg(&self.executable)
             .args(arguments)
             .env("HEDDLE_OPTIONS", options)
@@ -99,25 +121,53 @@ impl Program {
             .unwrap()
     }
 
-    /// Runs many times under random delays; every run must print `expected` and end well.
+    /// Runs once with a trace; the run must end well, and its trace must conform to the archive.
+    #[track_caller]
+    pub(crate) fn conforming_run(&self, options: &str, arguments: &[&str]) -> String {
+        let trace = self
+            .executable
+            .with_extension(format!("{}.trace", std::process::id()));
+        let traced = format!("trace={}:{options}", trace.display());
+        let output = self.run_with(&traced, arguments);
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success(),
+            "{options}: {}\n{complaint}",
+            output.status
+        );
+        let bytes = std::fs::read(&trace).unwrap();
+        let trace = schedules::trace::Trace::parse(&bytes).unwrap();
+        assert!(!trace.records.is_empty());
+        let archive = self.contents.as_ref().expect("has an archive");
+        if let Err(wrong) = schedules::conform::conform(archive, &trace) {
+            panic!("{options}: {wrong}");
+        }
+        String::from_utf8_lossy(&output.stdout)
+            .trim_end()
+            .to_owned()
+    }
+
+    /// Runs many times under random delays, on one core and on all; every run must print `expected`, end well and conform.
     #[track_caller]
     pub(crate) fn always_prints(&self, expected: &str) {
-        let runs = std::env::var("HEDDLE_RT_RUNS").map_or(25, |runs| runs.parse().unwrap());
-        for seed in 0..runs {
-            let output = self.run(&format!("jitter={seed}"));
-            let text = String::from_utf8_lossy(&output.stdout);
-            let complaint = String::from_utf8_lossy(&output.stderr);
-            assert!(
-                output.status.success(),
-                "seed {seed}: {}\n{complaint}",
-                output.status
-            );
-            assert_eq!(text.trim_end(), expected, "seed {seed}\n{complaint}");
+        self.always_prints_for(&[], expected);
+    }
+
+    #[track_caller]
+    pub(crate) fn always_prints_for(&self, arguments: &[&str], expected: &str) {
+        for seed in 0..runs() {
+            let text = self.conforming_run(&format!("jitter={seed}"), arguments);
+            assert_eq!(text, expected, "seed {seed}");
         }
-        let output = self.run("");
+        let output = self.run_with("", arguments);
         assert_eq!(String::from_utf8_lossy(&output.stdout).trim_end(), expected);
         assert!(output.status.success());
     }
+}
+
+/// How often each program runs: `HEDDLE_RT_RUNS`, or a few times.
+pub(crate) fn runs() -> u64 {
+    std::env::var("HEDDLE_RT_RUNS").map_or(12, |runs| runs.parse().unwrap())
 }
 
 /// Runs a program without any order and under `archive`: both print the same.

@@ -252,6 +252,12 @@ impl Gatherer<'_> {
             }
         } else if let Some(row) = library(name) {
             self.row(func, call, target, row, &mut own);
+            let globals = module.globals.iter().filter(|_| !row.sets.is_empty());
+            for (id, global) in globals {
+                if row.sets.contains(&global.name.as_str()) {
+                    own.mods.add(AbstractObject::Global(id), &Extent::All);
+                }
+            }
             if row.ends {
                 own.may_end = true;
                 facts.events.push(Event::End);

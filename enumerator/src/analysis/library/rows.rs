@@ -3,6 +3,9 @@
 use super::Returns::{Arg, ArgOrNew, NewObject, Nothing, Resized, Static, Value};
 use super::{LibraryFunction, Stored, f};
 
+const OPTIONS: &[&str] = &["optarg", "optind", "optopt"];
+const ZONE: &[&str] = &["tzname", "timezone", "daylight"];
+
 #[rustfmt::skip]
 pub(super) const ROWS: &[LibraryFunction] = &[
     // string.h: reading
@@ -180,9 +183,10 @@ pub(super) const ROWS: &[LibraryFunction] = &[
     f("crypt", Static).writes(&[0]), f("getpass", Static).writes(&[0]), f("wait", Value).writes(&[0, 2, 3]),
     f("wait3", Value).writes(&[0, 2, 3]), f("wait4", Value).writes(&[0, 2, 3]), f("waitpid", Value).writes(&[1]),
     f("waitid", Value).writes(&[2]), f("kill", Value), f("raise", Value), f("killpg", Value), f("tgkill", Value),
-    f("syscall", Value).writes(&[1, 2, 3, 4, 5, 6]).writes_rest(), f("getopt", Value).writes(&[1, 4]).retains(&[1]),
-    f("__posix_getopt", Value).writes(&[1, 4]).retains(&[1]), f("getopt_long", Value).writes(&[1, 4]).retains(&[1]),
-    f("getopt_long_only", Value).writes(&[1, 4]).retains(&[1]), f("crypt_r", Static).writes(&[2]),
+    f("syscall", Value).writes(&[1, 2, 3, 4, 5, 6]).writes_rest(), f("getopt", Value).writes(&[1, 4]).retains(&[1]).sets(OPTIONS),
+    f("__posix_getopt", Value).writes(&[1, 4]).retains(&[1]).sets(OPTIONS),
+    f("getopt_long", Value).writes(&[1, 4]).retains(&[1]).sets(OPTIONS),
+    f("getopt_long_only", Value).writes(&[1, 4]).retains(&[1]).sets(OPTIONS), f("crypt_r", Static).writes(&[2]),
     // sys/stat.h, dirent.h, ftw.h, glob.h, fnmatch.h
     f("stat", Value).writes(&[1]), f("lstat", Value).writes(&[1]), f("fstat", Value).writes(&[1]), f("stat64", Value).writes(&[1]),
     f("lstat64", Value).writes(&[1]), f("fstat64", Value).writes(&[1]), f("statvfs", Value).writes(&[1]),
@@ -220,19 +224,19 @@ pub(super) const ROWS: &[LibraryFunction] = &[
     f("sched_getparam", Value).writes(&[1]), f("sched_rr_get_interval", Value).writes(&[1]), f("__sched_cpualloc", NewObject),
     f("__sched_cpufree", Nothing),
     // time.h, sys/time.h
-    f("time", Value).writes(&[0]), f("clock", Value).writes(&[0]), f("difftime", Value).writes(&[0]), f("mktime", Value).writes(&[0]),
-    f("timegm", Value).writes(&[0]), f("timelocal", Value).writes(&[0]), f("stime", Value).writes(&[0]), f("tzset", Value).writes(&[0]),
-    f("gettimeofday", Value).writes(&[0, 1]), f("settimeofday", Value).writes(&[1]), f("adjtime", Value).writes(&[1]),
-    f("clock_gettime", Value).writes(&[1]), f("clock_getres", Value).writes(&[1]), f("__clock_gettime", Value).writes(&[1]),
-    f("clock_settime", Value).writes(&[0]), f("timespec_get", Value).writes(&[0]), f("nanosleep", Value).writes(&[1]),
-    f("clock_nanosleep", Value).writes(&[3]), f("localtime", Static), f("gmtime", Static), f("ctime", Static), f("asctime", Static),
-    f("localtime_r", Arg(1)).writes(&[1]), f("gmtime_r", Arg(1)).writes(&[1]), f("__localtime_r", Arg(1)).writes(&[1]),
-    f("__gmtime_r", Arg(1)).writes(&[1]), f("ctime_r", Arg(1)).writes(&[1]), f("asctime_r", Arg(1)).writes(&[1]),
-    f("strftime", Value).writes(&[0]), f("strftime_l", Value).writes(&[0]), f("wcsftime", Value).writes(&[0]),
-    f("strptime", Arg(0)).writes(&[2]), f("getitimer", Value).writes(&[1]), f("setitimer", Value).writes(&[2]),
-    f("timer_create", Value).writes(&[2]).retains(&[1]), f("timer_settime", Value).writes(&[3]), f("timer_gettime", Value).writes(&[1]),
-    f("timer_delete", Value), f("timerfd_create", Value), f("timerfd_settime", Value).writes(&[3]),
-    f("timerfd_gettime", Value).writes(&[1]),
+    f("time", Value).writes(&[0]), f("clock", Value).writes(&[0]), f("difftime", Value).writes(&[0]), f("timegm", Value).writes(&[0]),
+    f("stime", Value).writes(&[0]), f("mktime", Value).writes(&[0]).sets(ZONE), f("timelocal", Value).writes(&[0]).sets(ZONE),
+    f("tzset", Nothing).sets(ZONE), f("gettimeofday", Value).writes(&[0, 1]), f("settimeofday", Value).writes(&[1]),
+    f("adjtime", Value).writes(&[1]), f("clock_gettime", Value).writes(&[1]), f("clock_getres", Value).writes(&[1]),
+    f("__clock_gettime", Value).writes(&[1]), f("clock_settime", Value).writes(&[0]), f("timespec_get", Value).writes(&[0]),
+    f("nanosleep", Value).writes(&[1]), f("clock_nanosleep", Value).writes(&[3]), f("gmtime", Static), f("asctime", Static),
+    f("localtime", Static).sets(ZONE), f("ctime", Static).sets(ZONE), f("localtime_r", Arg(1)).writes(&[1]),
+    f("gmtime_r", Arg(1)).writes(&[1]), f("__localtime_r", Arg(1)).writes(&[1]), f("__gmtime_r", Arg(1)).writes(&[1]),
+    f("ctime_r", Arg(1)).writes(&[1]), f("asctime_r", Arg(1)).writes(&[1]), f("strftime", Value).writes(&[0]),
+    f("strftime_l", Value).writes(&[0]), f("wcsftime", Value).writes(&[0]), f("strptime", Arg(0)).writes(&[2]),
+    f("getitimer", Value).writes(&[1]), f("setitimer", Value).writes(&[2]), f("timer_create", Value).writes(&[2]).retains(&[1]),
+    f("timer_settime", Value).writes(&[3]), f("timer_gettime", Value).writes(&[1]), f("timer_delete", Value), f("timerfd_create", Value),
+    f("timerfd_settime", Value).writes(&[3]), f("timerfd_gettime", Value).writes(&[1]),
     // signal.h
     f("signal", Static).calls(&[1]), f("bsd_signal", Static).calls(&[1]), f("sysv_signal", Static).calls(&[1]),
     f("__sysv_signal", Static).calls(&[1]), f("sigset", Static).calls(&[1]),

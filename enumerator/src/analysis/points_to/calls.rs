@@ -8,7 +8,7 @@ use schedules::primitives;
 use super::AbstractObject;
 use super::constraints::{Builder, constant_of};
 use super::objects::ObjectId;
-use super::solver::{Calls, Complex, EXTERNAL, EXTERNAL_MEMORY, Solver};
+use super::solver::{Calls, Complex, EXTERNAL, EXTERNAL_MEMORY, OWNED, OWNED_MEMORY, Solver};
 use crate::analysis::library::{LibraryFunction, Returns, Stored, library};
 use crate::model::{FuncId, InstrId};
 
@@ -151,7 +151,13 @@ impl Builder<'_> {
             solver.copy_memory(self.arg(call, target), self.arg(call, source), length);
         }
         for &position in row.retains {
-            solver.escape(self.arg(call, position));
+            let kept = self.arg(call, position);
+            match row.symbol {
+                "strtok" => solver.copy(kept, self.tokens),
+                "putenv" => solver.copy(kept, OWNED_MEMORY),
+                "getopt" | "__posix_getopt" | "getopt_long" | "getopt_long_only" => {}
+                _ => solver.escape(kept),
+            }
         }
         for &(into, what) in row.stores {
             self.stored(solver, call, into, what);
@@ -177,6 +183,18 @@ impl Builder<'_> {
                     "bsearch" | "lfind" | "lsearch" => {
                         self.pass_elements(solver, call, 1, 3, result);
                     }
+                    "strtok" => self.point_into_bytes(solver, self.tokens, result),
+                    "strtok_r" | "__strtok_r" => {
+                        self.point_into_bytes(solver, from, result);
+                        let saved = self.arg(call, 2);
+                        solver.constrain(
+                            saved,
+                            Complex::Load {
+                                to: result,
+                                size: 8,
+                            },
+                        );
+                    }
                     symbol if returns_the_argument_itself(symbol) => solver.copy(from, result),
                     _ => self.point_into_bytes(solver, from, result),
                 }
@@ -192,7 +210,20 @@ impl Builder<'_> {
                 self.new_object(solver, call, fresh);
                 solver.copy_memory(fresh, self.arg(call, position), None);
             }
-            Returns::Static => solver.point(result, EXTERNAL),
+            Returns::Static => {
+                let owned = owns_what_it_returns(row);
+                solver.point(result, if owned { OWNED } else { EXTERNAL });
+                if row.symbol.ends_with("strsep") {
+                    let saved = self.arg(call, 0);
+                    solver.constrain(
+                        saved,
+                        Complex::Load {
+                            to: result,
+                            size: 8,
+                        },
+                    );
+                }
+            }
         }
     }
 
@@ -417,6 +448,16 @@ impl Builder<'_> {
         solver.point(from, location);
         solver.constrain(self.arg(call, 0), Complex::Store { from, size: 24 });
     }
+}
+
+/// True if a static result is the library's own memory, not something that the program gave to it or may call.
+fn owns_what_it_returns(row: &LibraryFunction) -> bool {
+    row.retains.is_empty()
+        && row.calls.is_empty()
+        && !matches!(
+            row.symbol,
+            "dlopen" | "dlsym" | "dlvsym" | "sbrk" | "fts_read" | "fts_children"
+        )
 }
 
 /// True for functions that return their argument unchanged, false for those that return a place inside its object.

@@ -10,7 +10,8 @@ use schedules::ids::Id;
 use super::AbstractObject;
 use super::calls::CallSite;
 use super::objects::ObjectId;
-use super::solver::{Complex, EXTERNAL_MEMORY, Solver};
+use super::solver::{Complex, EXTERNAL_MEMORY, OWNED, Solver};
+use crate::analysis::library::is_library_data;
 use crate::model::{
     BinOp, Callee, CastOp, Const, FuncId, Function, GlobalId, InitValue, Instr, InstrId, InstrKind,
     Module, RmwOp, Type, Value,
@@ -38,6 +39,8 @@ pub(super) struct Builder<'m> {
     pub(super) joined: u32,
     /// What is kept as thread-specific data.
     pub(super) specific: u32,
+    /// What was given to `strtok`.
+    pub(super) tokens: u32,
     pub(super) calls: Vec<CallSite>,
     pub(super) call_ids: BTreeMap<(FuncId, InstrId), u32>,
     pub(super) heap: BTreeMap<(FuncId, InstrId), ObjectId>,
@@ -107,6 +110,7 @@ impl<'m> Builder<'m> {
             nothing: solver.node(),
             joined: solver.node(),
             specific: solver.node(),
+            tokens: solver.node(),
             calls: Vec::new(),
             call_ids: BTreeMap::new(),
             heap: BTreeMap::new(),
@@ -120,7 +124,11 @@ impl<'m> Builder<'m> {
         let module = self.module;
         for (id, global) in module.globals.iter() {
             self.global(solver, id, &global.init);
-            if !global.defined {
+            if is_library_data(&global.name) && !global.defined {
+                let word = solver.word(self.globals[id.index()], 0);
+                solver.objects[self.globals[id.index()]].shape.collapse();
+                solver.point(word, OWNED);
+            } else if !global.defined {
                 solver.escape_object(self.globals[id.index()]);
             }
         }
@@ -140,10 +148,7 @@ impl<'m> Builder<'m> {
             .filter(|id| !module.functions[*id].is_declaration());
         if let Some(main) = main {
             for position in 1..module.functions[main].args.len() as u32 {
-                solver.copy(
-                    EXTERNAL_MEMORY,
-                    self.functions[main.index()].args + position,
-                );
+                solver.point(self.functions[main.index()].args + position, OWNED);
             }
             return;
         }

@@ -3,8 +3,9 @@
 //! Waves: strongly connected nodes become one, new locations flow along the edges in topological order (only what is new flows),
 //! then constraints that look through pointers see what is new. Until nothing is new.
 //!
-//! **External code** is one node and one location, [`EXTERNAL`]: the node holds every pointer that code we do not see may hold, its
-//! own location among them. An object whose address gets there *escapes*: its memory is then the external node itself.
+//! **External code** is one node and one location, [`EXTERNAL`]. The node holds every pointer that code we do not see may hold; an
+//! object whose address gets there has *escaped*, and what its memory holds gets there too. The location in a set means "anything
+//! external, or anything that escaped": it stands for the node's whole set, which therefore never flows anywhere.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,6 +20,12 @@ use crate::model::ShapeId;
 pub(super) const EXTERNAL: LocationId = LocationId(0);
 /// The node of external memory.
 pub(super) const EXTERNAL_MEMORY: u32 = 0;
+
+/// Memory that the system and the library own: `argv`, the environment, streams, results of `getenv` or `localtime`. Unlike
+/// [`EXTERNAL`] it is no object of the program.
+pub(super) const OWNED: LocationId = LocationId(1);
+/// The node of what owned memory holds: pointers into itself, and what the program stores there.
+pub(super) const OWNED_MEMORY: u32 = 1;
 
 /// After this many steps of one constant offset through an object it counts as a loop over an array.
 const MAX_CHAIN: u32 = 3;
@@ -120,11 +127,20 @@ impl Solver {
             ..Self::default()
         };
         assert_eq!(solver.node(), EXTERNAL_MEMORY);
+        // Its own location needs no entry in its own set: it stands for the set.
         let external = solver.object(AbstractObject::External, None);
         solver.objects[external].shape.collapse();
         solver.objects[external].escaped = true;
         assert_eq!(solver.location(external, 0), EXTERNAL);
-        solver.point(EXTERNAL_MEMORY, EXTERNAL);
+        let owned = solver.object(AbstractObject::External, None);
+        solver.objects[owned].shape.collapse();
+        // Never counted as escaped: what unknown code stores there, the program does not follow.
+        solver.objects[owned].escaped = true;
+        assert_eq!(solver.location(owned, 0), OWNED);
+        let word = solver.node();
+        assert_eq!(word, OWNED_MEMORY);
+        solver.objects[owned].words.insert(0, word);
+        solver.point(word, OWNED);
         solver
     }
 
@@ -213,6 +229,10 @@ impl Solver {
     /// All that `from` holds, `to` holds.
     pub(super) fn copy(&mut self, from: u32, to: u32) {
         let (from, to) = (self.find(from), self.find(to));
+        if from == EXTERNAL_MEMORY {
+            self.point(to, EXTERNAL);
+            return;
+        }
         if from == to || !self.edge_known.insert((from, to)) {
             return;
         }
@@ -307,6 +327,9 @@ impl Solver {
     fn note_escapes(&mut self, unseen: &Set, calls: &mut impl Calls) {
         for location in unseen.iter() {
             let (object, _) = self.place(LocationId(location));
+            if location == OWNED.0 {
+                continue;
+            }
             if let AbstractObject::Function(target) = self.objects[object].what
                 && !std::mem::replace(&mut self.objects[object].escaped, true)
             {
@@ -318,7 +341,6 @@ impl Solver {
 
     pub(super) fn escape_object(&mut self, object: ObjectId) {
         if !std::mem::replace(&mut self.objects[object].escaped, true) {
-            self.objects[object].shape.collapse();
             self.escaping.push(object);
         }
     }
@@ -329,9 +351,9 @@ impl Solver {
         loop {
             if let Some(object) = self.escaping.pop() {
                 let words: Vec<u32> = self.objects[object].words.values().copied().collect();
-                self.merges
-                    .extend(words.into_iter().map(|word| (word, EXTERNAL_MEMORY)));
-                self.reshaped.push(object);
+                for word in words {
+                    self.share(word);
+                }
             } else if let Some(object) = self.reshaped.pop() {
                 self.reshape(object);
             } else if let Some((a, b)) = self.merges.pop() {
@@ -341,6 +363,16 @@ impl Solver {
             }
             any = true;
         }
+    }
+
+    /// Code we do not see may read and write the word.
+    fn share(&mut self, word: u32) {
+        self.copy(word, EXTERNAL_MEMORY);
+        self.point(word, EXTERNAL);
+    }
+
+    fn is_external(&self, object: ObjectId) -> bool {
+        object == self.locations[EXTERNAL].0
     }
 
     /// Makes one node of two.
@@ -397,9 +429,9 @@ impl Solver {
         self.reshaped.push(object);
     }
 
-    /// The node of a word of an object; words of escaped objects are external memory.
+    /// The node of a word of an object.
     pub(super) fn word(&mut self, object: ObjectId, word: i64) -> u32 {
-        if self.objects[object].escaped {
+        if self.is_external(object) {
             return EXTERNAL_MEMORY;
         }
         let word = if self.objects[object].shape.is_collapsed() {
@@ -414,6 +446,9 @@ impl Solver {
         self.objects[object].words.insert(word, node);
         if self.objects[object].too_many_words() {
             self.coarsen(object);
+        }
+        if self.objects[object].escaped {
+            self.share(node);
         }
         self.connect_word(object, word, node);
         node
@@ -442,12 +477,12 @@ impl Solver {
     /// Lets a word flow to where a copy of memory puts it.
     fn copy_word(&mut self, object: ObjectId, word: i64, node: u32, copied: Copied) {
         let target = copied.object;
-        if self.objects[target].escaped || self.objects[target].shape.is_collapsed() {
+        if self.objects[target].shape.is_collapsed() {
             let to = self.word(target, 0);
             self.copy(node, to);
             return;
         }
-        if self.objects[object].escaped || self.objects[object].shape.is_collapsed() {
+        if self.objects[object].shape.is_collapsed() {
             self.fill(target, copied.to, copied.length, node);
             return;
         }
@@ -552,12 +587,14 @@ impl Solver {
                 match self.objects[object].what {
                     AbstractObject::Function(target) => calls.reach(self, *call, Some(target)),
                     AbstractObject::External => calls.reach(self, *call, None),
-                    _ => {}
+                    AbstractObject::Global(_)
+                    | AbstractObject::Stack(..)
+                    | AbstractObject::Heap(..) => {}
                 }
             }
             Complex::Fill { from } => {
                 let (object, offset) = self.place(location);
-                if self.objects[object].escaped {
+                if self.is_external(object) {
                     self.copy(*from, EXTERNAL_MEMORY);
                 } else {
                     let offset = if offset == ANY { 0 } else { offset };
@@ -590,8 +627,8 @@ impl Solver {
         if is_code(self.objects[source].what) || is_code(self.objects[target].what) {
             return;
         }
-        if self.objects[source].escaped {
-            if self.objects[target].escaped {
+        if self.is_external(source) {
+            if self.is_external(target) {
                 return;
             }
             let length = length.map_or(i64::MAX, |length| length as i64);
@@ -635,10 +672,11 @@ impl Solver {
     /// Nodes of the words that an access touches.
     fn dereference(&mut self, location: LocationId, size: u64) -> Vec<u32> {
         let (object, offset) = self.settled(location);
-        match self.objects[object].what {
-            AbstractObject::Function(_) => return Vec::new(),
-            _ if self.objects[object].escaped => return vec![EXTERNAL_MEMORY],
-            _ => {}
+        if matches!(self.objects[object].what, AbstractObject::Function(_)) {
+            return Vec::new();
+        }
+        if self.is_external(object) {
+            return vec![EXTERNAL_MEMORY];
         }
         let words = self.objects[object].touched(offset, size);
         words
@@ -656,7 +694,7 @@ impl Solver {
         shape: Option<ShapeId>,
     ) -> LocationId {
         let (object, start) = self.place(location);
-        if start == ANY || self.objects[object].escaped {
+        if start == ANY || self.objects[object].what == AbstractObject::External {
             return location;
         }
         if let Some(shape) = shape {

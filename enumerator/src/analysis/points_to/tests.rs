@@ -211,9 +211,9 @@ fn unknown_code_sees_what_escapes_and_nothing_else() {
             unknown(&p); mark("p", p); mark("q", q); mark("o", other()); mark("argv", v[1]);
         }"#,
         expect![[r#"
-            argv: external p+? x+? unknown
-            o: external p+? x+? unknown
-            p: external p+? x+? unknown
+            argv: external
+            o: external unknown
+            p: external x unknown
             q: y
         "#]],
     );
@@ -251,7 +251,7 @@ fn the_library_returns_what_its_table_says() {
             chr: text+0%1
             dup: heap:8
             end: text+?
-            env: external unknown
+            env: external
             grown: heap:9
         "#]],
     );

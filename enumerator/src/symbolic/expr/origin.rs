@@ -121,17 +121,25 @@ impl Origin {
 }
 
 impl Origin {
-    /// The same reason for a part that people call `what`.
-    pub fn of_part(&self, what: &str) -> Origin {
+    /// The same reason for the `size` bytes at `offset` of an object, which people call `what`.
+    pub fn of_part(&self, what: &str, offset: u64, size: u64) -> Origin {
         let mut part = self.clone();
         match &mut part {
+            Origin::Memory { path, name } => {
+                *name = what.to_owned();
+                path.offsets.push(PathOffset::Constant(offset as i64));
+                if !matches!(size, 1 | 2 | 4 | 8) {
+                    let name = what.to_owned();
+                    return Origin::Summary { site: 0, name };
+                }
+            }
             Origin::Input { name }
             | Origin::Summary { name, .. }
             | Origin::External { name, .. }
             | Origin::Float { name, .. } => {
                 *name = what.to_owned();
             }
-            Origin::Memory { .. } | Origin::Register { .. } | Origin::Fresh { .. } => {}
+            Origin::Register { .. } | Origin::Fresh { .. } => {}
         }
         part
     }

@@ -1,0 +1,579 @@
+//! Between epochs: the state in which an epoch begins, as the join of all states that lead to it.
+//!
+//! **Anti-unification.** Two worlds whose threads stand at the same places are walked side by side from their roots: globals, the
+//! threads' registers, synchronization objects. Equal constants stay constants, pointers to corresponding places stay pointers, everything
+//! else becomes a symbol, the same one wherever the same two values meet. So what was equal on every way in stays equal.
+//!
+//! Symbols say where they can be read when the epoch begins: a global, a register of a waiting thread, or memory reached from
+//! those. What the path knew about values is kept as far as it holds on every way in.
+//!
+//! **Sound** because the result admits every world that was joined: objects that do not correspond are forgotten, and pointers to
+//! them are unknown pointers, which the engine treats by points-to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use schedules::archive::RegisterKind;
+
+use crate::analysis::AbstractObject;
+use crate::model::{BlockId, Function, InstrId, InstrKind, Value};
+use crate::symbolic::engine::Engine;
+use crate::symbolic::expr::{AccessPath, Expr, Origin, PathOffset, PathRoot, ShadowRegister};
+use crate::symbolic::memory::{Background, Content, ObjId, Place};
+use crate::symbolic::state::{Frame, State, Thread, Val};
+use crate::threads::{Kind, World};
+
+/// How far an access path may lead.
+const MAX_PATH: usize = 4;
+
+/// Joins two worlds that stand at the same places; with `a` and `b` the same world, makes it one in which an epoch can begin.
+/// The second result says whether `a` knew more than the join does.
+pub(super) fn join(engine: &mut Engine<'_>, a: &World, b: &World) -> (World, bool) {
+    let first = std::ptr::eq(a, b);
+    let joiner = Joiner {
+        engine,
+        a,
+        b,
+        first,
+        partner: BTreeMap::new(),
+        taken: BTreeSet::new(),
+        symbols: BTreeMap::new(),
+        used: BTreeMap::new(),
+        queue: Vec::new(),
+        state: State::default(),
+        changed: false,
+    };
+    joiner.run()
+}
+
+struct Joiner<'x, 'm> {
+    engine: &'x mut Engine<'m>,
+    a: &'x World,
+    b: &'x World,
+    /// There is nothing to compare with.
+    first: bool,
+    /// Objects of `a` to objects of `b`; the join uses the ids of `a`.
+    partner: BTreeMap<ObjId, ObjId>,
+    /// Objects of `b` that have a partner.
+    taken: BTreeSet<ObjId>,
+    symbols: BTreeMap<(Expr, Expr), Expr>,
+    /// Values of `a` that became a symbol, with that symbol.
+    used: BTreeMap<Expr, Expr>,
+    /// Pairs whose contents are still to be joined, with the way to read them.
+    queue: Vec<(ObjId, ObjId, Option<AccessPath>)>,
+    state: State,
+    changed: bool,
+}
+
+impl Joiner<'_, '_> {
+    fn run(mut self) -> (World, bool) {
+        self.pair_roots();
+        let mut threads = Vec::new();
+        for slot in 0..self.a.state.threads.len() {
+            let thread = self.thread(slot);
+            threads.push(Rc::new(thread));
+        }
+        self.state.threads = threads;
+        let objects = self.sync_objects();
+        let gone = self.gone();
+        while let Some((left, right, path)) = self.queue.pop() {
+            self.contents(left, right, path);
+        }
+        self.path();
+        let world = World {
+            state: self.state,
+            trail: self.a.trail.clone(),
+            objects,
+            status: self.a.status.clone(),
+            threads: self.a.threads.clone(),
+            gone,
+        };
+        (world, self.changed)
+    }
+
+    /// Globals correspond to themselves; handles of threads by slot.
+    fn pair_roots(&mut self) {
+        let ids: Vec<ObjId> = self.a.state.memory.keys().copied().collect();
+        for id in ids {
+            let info = self.engine.objects.info(id);
+            if let AbstractObject::Global(global) = info.kind
+                && !self.engine.module.globals[global].thread_local
+            {
+                let root = AccessPath {
+                    root: PathRoot::Global(global),
+                    offsets: Vec::new(),
+                };
+                self.pair(id, id, Some(root));
+            }
+        }
+        for (left, right) in self.a.threads.iter().zip(&self.b.threads) {
+            self.partner.insert(left.handle, right.handle);
+            self.taken.insert(right.handle);
+        }
+        for (left, right) in self.a.gone.iter().zip(&self.b.gone) {
+            self.partner.insert(left.handle, right.handle);
+            self.taken.insert(right.handle);
+        }
+    }
+
+    fn pair(&mut self, left: ObjId, right: ObjId, path: Option<AccessPath>) -> bool {
+        if let Some(known) = self.partner.get(&left) {
+            return *known == right;
+        }
+        if self.taken.contains(&right) || !self.alike(left, right) {
+            return false;
+        }
+        self.partner.insert(left, right);
+        self.taken.insert(right);
+        self.queue.push((left, right, path));
+        true
+    }
+
+    fn alike(&self, left: ObjId, right: ObjId) -> bool {
+        let (x, y) = (
+            self.engine.objects.info(left),
+            self.engine.objects.info(right),
+        );
+        let here = |world: &World, id: ObjId| {
+            world
+                .state
+                .memory
+                .get(&id)
+                .is_some_and(|content| !content.freed)
+                || matches!(
+                    self.engine.objects.info(id).kind,
+                    AbstractObject::Function(_)
+                )
+        };
+        x.kind == y.kind && x.size == y.size && here(self.a, left) && here(self.b, right)
+    }
+
+    /// The one place a pointer points to.
+    fn target(&mut self, e: Expr) -> Option<(ObjId, u128)> {
+        if self.engine.pool.width(e) != 64 {
+            return None;
+        }
+        let targets = self.engine.resolve(e);
+        let [only] = targets.as_slice() else {
+            return None;
+        };
+        match only.place {
+            Place::Object(object, offset) => Some((object, self.engine.pool.as_const(offset)?)),
+            _ => None,
+        }
+    }
+
+    /// Two values that stand at the same place.
+    fn value(
+        &mut self,
+        x: Expr,
+        y: Expr,
+        origin: impl FnOnce(&Engine<'_>) -> Origin,
+        path: Option<AccessPath>,
+    ) -> Expr {
+        if x == y && self.engine.pool.as_const(x).is_some() {
+            return x;
+        }
+        if let (Some((left, from)), Some((right, to))) = (self.target(x), self.target(y))
+            && from == to
+            && self.corresponds(left, right, path)
+        {
+            return x;
+        }
+        if let Some(symbol) = self.symbols.get(&(x, y)) {
+            return *symbol;
+        }
+        self.note_loss(x);
+        let width = self.engine.pool.width(x);
+        let origin = origin(self.engine);
+        let symbol = self.engine.pool.symbol(width, origin);
+        self.symbols.insert((x, y), symbol);
+        self.used.insert(x, symbol);
+        symbol
+    }
+
+    fn corresponds(&mut self, left: ObjId, right: ObjId, path: Option<AccessPath>) -> bool {
+        if matches!(
+            self.engine.objects.info(left).kind,
+            AbstractObject::Function(_)
+        ) {
+            return left == right;
+        }
+        self.pair(left, right, path)
+    }
+
+    /// Did `a` know more than that the value is unknown?
+    fn note_loss(&mut self, x: Expr) {
+        let plain = self.engine.pool.origin(x).is_some() && self.engine.objects.at(x).is_none();
+        if !plain || self.used.contains_key(&x) {
+            self.changed = true;
+        }
+    }
+
+    fn contents(&mut self, left: ObjId, right: ObjId, path: Option<AccessPath>) {
+        let (a, b) = (
+            self.a.state.memory.get(&left).cloned(),
+            self.b.state.memory.get(&right).cloned(),
+        );
+        let (Some(a), Some(b)) = (a, b) else {
+            return;
+        };
+        let mut cuts = Vec::new();
+        a.boundaries(&mut cuts);
+        b.boundaries(&mut cuts);
+        cuts.push(0);
+        cuts.extend(self.engine.objects.info(left).size);
+        cuts.sort_unstable();
+        cuts.dedup();
+        let source = self.engine.source(self.source(left, &path));
+        let base = self.background(a.base_background(), b.base_background(), source);
+        let mut joined = Content::new(base);
+        let (mut x, mut y) = ((*a).clone(), (*b).clone());
+        for pair in cuts.windows(2) {
+            let (from, to) = (pair[0], pair[1]);
+            if a.has_cell(from) || b.has_cell(from) {
+                self.cells(left, right, from, to, &mut x, &mut y, &mut joined, &path);
+            } else {
+                let with = self.background(a.background(from), b.background(from), source);
+                if with != base {
+                    joined.cover(self.engine, from, to, with);
+                }
+            }
+        }
+        self.engine.set_content(&mut self.state, left, joined);
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one piece of two contents into a third"
+    )]
+    fn cells(
+        &mut self,
+        left: ObjId,
+        right: ObjId,
+        from: u64,
+        to: u64,
+        x: &mut Content,
+        y: &mut Content,
+        joined: &mut Content,
+        path: &Option<AccessPath>,
+    ) {
+        let mut at = from;
+        while at < to {
+            let next = to.min(at + 8);
+            let a = self.engine.assemble(x, left, at, next - at);
+            let b = self.engine.assemble(y, right, at, next - at);
+            let here = extend(path, at);
+            let name = self.engine.place_name(left, at, next - at);
+            let readable = here.clone().filter(|_| matches!(next - at, 1 | 2 | 4 | 8));
+            let value = self.value(
+                a,
+                b,
+                |_| match readable {
+                    Some(path) => Origin::Memory { path, name },
+                    None => Origin::Summary { site: 0, name },
+                },
+                here.filter(|path| path.offsets.len() < MAX_PATH),
+            );
+            joined.put(self.engine, at, next - at, value);
+            at = next;
+        }
+    }
+
+    /// Where unknown bytes of an object come from.
+    fn source(&self, object: ObjId, path: &Option<AccessPath>) -> Origin {
+        let name = self.engine.objects.info(object).name.clone();
+        match path {
+            Some(path) => Origin::Memory {
+                path: path.clone(),
+                name,
+            },
+            None => Origin::Summary { site: 0, name },
+        }
+    }
+
+    fn background(
+        &mut self,
+        a: Background,
+        b: Background,
+        source: crate::symbolic::memory::SourceId,
+    ) -> Background {
+        match (a, b) {
+            (Background::Unknown(_), _) => Background::Unknown(source),
+            (a, b) if a == b => a,
+            _ => {
+                self.changed = true;
+                Background::Unknown(source)
+            }
+        }
+    }
+
+    fn thread(&mut self, slot: usize) -> Thread {
+        let (a, b) = (
+            self.a.state.threads[slot].clone(),
+            self.b.state.threads[slot].clone(),
+        );
+        let mut frames = Vec::new();
+        for (depth, (x, y)) in a.frames.iter().zip(&b.frames).enumerate() {
+            frames.push(Rc::new(self.frame(slot, depth, x, y)));
+        }
+        for (global, left) in &a.locals {
+            if let Some(right) = b.locals.get(global) {
+                self.pair(*left, *right, None);
+            }
+        }
+        let specific = a
+            .specific
+            .iter()
+            .filter_map(|(key, x)| Some((*key, *x, *b.specific.get(key)?)))
+            .collect::<Vec<_>>();
+        let specific = specific
+            .into_iter()
+            .map(|(key, x, y)| {
+                let name = "thread-specific data".to_owned();
+                (
+                    key,
+                    self.value(x, y, |_| Origin::Summary { site: 0, name }, None),
+                )
+            })
+            .collect();
+        Thread {
+            frames,
+            locals: a
+                .locals
+                .iter()
+                .filter(|(_, object)| self.partner.contains_key(object))
+                .map(|(global, object)| (*global, *object))
+                .collect(),
+            cost: 0,
+            handle: a.handle,
+            own: Vec::new(),
+            specific,
+            result: None,
+        }
+    }
+
+    fn frame(&mut self, slot: usize, depth: usize, x: &Frame, y: &Frame) -> Frame {
+        let function = &self.engine.module.functions[x.func];
+        let live = live_registers(function, self.engine, x);
+        let mut frame = x.clone();
+        let register = |kind| ShadowRegister {
+            slot: slot as u16,
+            frame: depth as u32,
+            function: x.func,
+            value: kind,
+        };
+        for index in 0..frame.args.len() {
+            let name = function.arg_names.get(index).cloned().flatten();
+            let name = name.unwrap_or_else(|| format!("argument {index} of {}", function.name));
+            let at = register(RegisterKind::Argument(index as u32));
+            frame.args[index] = self.operand(&x.args[index], &y.args[index], Some(at), &name);
+        }
+        for index in 0..frame.varargs.len() {
+            let name = format!("a variable argument of {}", function.name);
+            frame.varargs[index] = self.operand(&x.varargs[index], &y.varargs[index], None, &name);
+        }
+        for index in 0..frame.regs.len() {
+            let id = InstrId(index as u32);
+            frame.regs[index] = match (&x.regs[index], &y.regs[index]) {
+                (Some(left), Some(right)) if live.contains(&id) => {
+                    let instr = &function.instrs[id];
+                    let name = match &instr.variable {
+                        Some(name) => name.clone(),
+                        None => format!("a value at {}", self.engine.place(x.func, id)),
+                    };
+                    let at = register(RegisterKind::Instruction(index as u32));
+                    Some(self.operand(left, right, Some(at), &name))
+                }
+                _ => None,
+            };
+        }
+        let kept: Vec<ObjId> = x
+            .locals
+            .iter()
+            .copied()
+            .filter(|local| self.partner.contains_key(local))
+            .collect();
+        frame.locals = kept;
+        frame
+    }
+
+    fn operand(&mut self, x: &Val, y: &Val, at: Option<ShadowRegister>, name: &str) -> Val {
+        match (x, y) {
+            (Val::Scalar(x), Val::Scalar(y)) => {
+                let wide = self.engine.pool.width(*x) > 64;
+                let origin = at.clone().filter(|_| !wide);
+                let path = at.map(|register| AccessPath {
+                    root: PathRoot::Shadow(register),
+                    offsets: Vec::new(),
+                });
+                let value = self.value(
+                    *x,
+                    *y,
+                    |_| match origin {
+                        Some(register) => Origin::Register {
+                            register,
+                            name: name.to_owned(),
+                        },
+                        None => Origin::Summary {
+                            site: 0,
+                            name: name.to_owned(),
+                        },
+                    },
+                    path,
+                );
+                Val::Scalar(value)
+            }
+            (Val::Aggregate(x), Val::Aggregate(y)) if x.len() == y.len() => {
+                let parts = x.iter().zip(y.iter());
+                Val::Aggregate(Rc::new(
+                    parts.map(|(x, y)| self.operand(x, y, None, name)).collect(),
+                ))
+            }
+            _ => Val::Opaque,
+        }
+    }
+
+    /// Synchronization objects that are in use. What is only an idle lock need not be remembered.
+    fn sync_objects(&mut self) -> Vec<crate::threads::Object> {
+        let mut objects = Vec::new();
+        for (x, y) in self.a.objects.iter().zip(&self.b.objects) {
+            let name = x.name.to_string();
+            let mut object = x.clone();
+            object.address = self.value(
+                x.address,
+                y.address,
+                |_| Origin::Summary { site: 0, name },
+                None,
+            );
+            let state = match (&x.kind, &y.kind) {
+                (Kind::Semaphore { value: v }, Kind::Semaphore { value: w }) => Some((*v, *w)),
+                (Kind::Barrier { needed: v, .. }, Kind::Barrier { needed: w, .. }) => {
+                    Some((*v, *w))
+                }
+                _ => None,
+            };
+            if let Some((v, w)) = state {
+                let name = format!("the count of {}", x.name);
+                let joined = self.value(v, w, |_| Origin::Summary { site: 0, name }, None);
+                match &mut object.kind {
+                    Kind::Semaphore { value } => *value = joined,
+                    Kind::Barrier { needed, .. } => *needed = joined,
+                    _ => {}
+                }
+            }
+            objects.push(object);
+        }
+        objects
+    }
+
+    fn gone(&mut self) -> Vec<crate::threads::Gone> {
+        let pairs: Vec<_> = self
+            .a
+            .gone
+            .iter()
+            .cloned()
+            .zip(self.b.gone.iter().cloned())
+            .collect();
+        pairs
+            .into_iter()
+            .map(|(x, y)| {
+                let result = match (&x.result, &y.result) {
+                    (Some(left), Some(right)) => {
+                        Some(self.operand(left, right, None, "what a thread returned"))
+                    }
+                    _ => None,
+                };
+                crate::threads::Gone { result, ..x }
+            })
+            .collect()
+    }
+
+    /// Keeps what the path knew, as far as it holds on both sides.
+    fn path(&mut self) {
+        let to_join: BTreeMap<Expr, Expr> = self
+            .symbols
+            .iter()
+            .map(|((x, _), symbol)| (*x, *symbol))
+            .collect();
+        let joined: BTreeSet<Expr> = self.symbols.values().copied().collect();
+        let mut candidates: Vec<Expr> = Vec::new();
+        for conjunct in self.a.state.path.clone() {
+            let renamed = self.engine.pool.substitute(conjunct, &to_join);
+            let known = self
+                .engine
+                .pool
+                .support(renamed)
+                .iter()
+                .all(|s| joined.contains(s));
+            if known && !candidates.contains(&renamed) {
+                candidates.push(renamed);
+            }
+        }
+        if self.first {
+            self.state.path = candidates;
+            return;
+        }
+        let to_b: BTreeMap<Expr, Expr> = self
+            .symbols
+            .iter()
+            .map(|((_, y), symbol)| (*symbol, *y))
+            .collect();
+        for conjunct in candidates {
+            let there = self.engine.pool.substitute(conjunct, &to_b);
+            if self.engine.must(&self.b.state, there) {
+                self.state.path.push(conjunct);
+            }
+        }
+        if self.state.path.len() < self.a.state.path.len() {
+            self.changed = true;
+        }
+    }
+}
+
+fn extend(path: &Option<AccessPath>, offset: u64) -> Option<AccessPath> {
+    let mut path = path.clone()?;
+    path.offsets.push(PathOffset::Constant(offset as i64));
+    Some(path)
+}
+
+/// Registers that may still be read: defined on every way to where the frame stands, and used from there on.
+fn live_registers(function: &Function, engine: &Engine<'_>, frame: &Frame) -> BTreeSet<InstrId> {
+    let cfg = engine.facts.cfg(frame.func);
+    let mut reachable: BTreeSet<BlockId> = BTreeSet::new();
+    let mut work = vec![frame.block];
+    while let Some(block) = work.pop() {
+        if reachable.insert(block) {
+            work.extend(function.blocks[block].succs.iter().copied());
+        }
+    }
+    let mut used = BTreeSet::new();
+    for block in &reachable {
+        for (_, instr) in function.block_instrs(*block) {
+            match &instr.kind {
+                InstrKind::Phi(incoming) => {
+                    for (from, value) in incoming {
+                        if let (Value::Instr(id), true) = (value, reachable.contains(from)) {
+                            used.insert(*id);
+                        }
+                    }
+                }
+                kind => kind.for_each_operand(|value| {
+                    if let Value::Instr(id) = value {
+                        used.insert(*id);
+                    }
+                }),
+            }
+        }
+    }
+    let stands = |id: &InstrId| {
+        let block = function.instrs[*id].block;
+        if block == frame.block {
+            *id < frame.next
+        } else {
+            cfg.dominates(block, frame.block)
+        }
+    };
+    used.retain(stands);
+    used
+}

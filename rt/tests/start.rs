@@ -1,0 +1,105 @@
+//! Before `main`: options, and which archive is trusted.
+
+mod run;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Output;
+
+use run::{Program, straight};
+
+fn ready(name: &str) -> Program {
+    Program::build_as(name, "process", &[]).with(&straight(&["lock@20 unlock@21"]))
+}
+
+#[track_caller]
+fn assert_refused(output: &Output, why: &str) {
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(output.stdout.is_empty());
+    assert!(text.starts_with("heddle: ") && text.contains(why), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
+}
+
+#[test]
+fn options_are_listed_and_mistakes_are_errors() {
+    let program = ready("options");
+    let help = program.run_with("help", &["alone"]);
+    assert!(help.status.success());
+    let text = String::from_utf8_lossy(&help.stderr);
+    for key in [
+        "archive=",
+        "policy=",
+        "deadlock=",
+        "trace=",
+        "jitter=",
+        "stats=",
+        "stall=",
+    ] {
+        assert!(text.contains(key), "{text}");
+    }
+    assert_refused(
+        &program.run_with("polcy=free", &["alone"]),
+        "unknown key `polcy`",
+    );
+    assert_refused(
+        &program.run_with("stall=x", &["alone"]),
+        "`x` is not a value of `stall`",
+    );
+    assert_refused(
+        &program.run_with("trace=/no/such/folder/t", &["alone"]),
+        "cannot write the trace",
+    );
+}
+
+#[test]
+fn a_missing_or_foreign_archive_is_refused() {
+    let program = ready("missing");
+    fs::write(
+        &program.archive,
+        "not an archive, but long enough to be looked at as if it were one: header and all",
+    )
+    .unwrap();
+    assert_refused(&program.run_with("", &["alone"]), "is not a Heddle archive");
+    fs::remove_file(&program.archive).unwrap();
+    assert_refused(
+        &program.run_with("", &["alone"]),
+        "missing.heddle: no such file",
+    );
+    let without = program.run_with("archive=none", &["alone"]);
+    assert_eq!(
+        String::from_utf8_lossy(&without.stdout).trim_end(),
+        "alone 1 0"
+    );
+}
+
+#[test]
+fn an_archive_that_others_can_change_is_refused() {
+    let program = ready("trust");
+    let elsewhere = program.archive.with_extension("elsewhere");
+    fs::rename(&program.archive, &elsewhere).unwrap();
+    symlink(&elsewhere, &program.archive).unwrap();
+    assert_refused(&program.run_with("", &["alone"]), "is a symbolic link");
+    fs::remove_file(&program.archive).unwrap();
+    let named = format!("archive={}", elsewhere.display());
+    assert!(program.run_with(&named, &["alone"]).status.success());
+    fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o666)).unwrap();
+    assert_refused(
+        &program.run_with(&named, &["alone"]),
+        "can be changed by other users",
+    );
+    let folder = program.archive.with_extension("folder");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+    let inside = folder.join("a.heddle");
+    fs::copy(&elsewhere, &inside).unwrap();
+    fs::set_permissions(&inside, fs::Permissions::from_mode(0o644)).unwrap();
+    let named = format!("archive={}", inside.display());
+    assert_refused(
+        &program.run_with(&named, &["alone"]),
+        "every user may replace it",
+    );
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).unwrap();
+    assert!(program.run_with(&named, &["alone"]).status.success());
+}
