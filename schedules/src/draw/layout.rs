@@ -122,8 +122,8 @@ impl<'a> Picture<'a> {
     }
 }
 
-fn columns(archive: &Archive, epoch: EpochId, path: &[(StepId, u32)]) -> Vec<(u16, String)> {
-    let epoch = &archive.epochs[epoch.index()];
+fn columns(archive: &Archive, id: EpochId, path: &[(StepId, u32)]) -> Vec<(u16, String)> {
+    let epoch = &archive.epochs[id.index()];
     let function = |site: crate::archive::SiteId| {
         archive.texts[archive.sites[site.index()].function.index()].as_str()
     };
@@ -140,7 +140,9 @@ fn columns(archive: &Archive, epoch: EpochId, path: &[(StepId, u32)]) -> Vec<(u1
             Some(if starts { function(node.site) } else { "" })
         })
     };
-    (0..epoch.slots)
+    let slots = crate::order::slots_of(archive, id, path).max(epoch.contexts.len());
+    let slots = u16::try_from(slots).expect("slots are 16-bit");
+    (0..slots)
         .filter_map(|slot| Some((slot, format!("{slot}: {}", entry(slot)?))))
         .collect()
 }
