@@ -18,6 +18,7 @@ An incomplete archive is written, its gaps are listed, and the exit status is 1.
     };
 }
 
+mod analyze;
 mod build;
 mod cc;
 mod check;
@@ -68,6 +69,8 @@ enum Command {
     Run(run::Arguments),
     /// Writes the canonical bitcode that everything else works on
     Prepare(prepare::Arguments),
+    /// Shows what the static analyses know about a program: sites, markers, what matters
+    Analyze(analyze::Arguments),
     /// Gathers the whole program as bitcode from a binary made with `heddle cc`
     Extract(extract::Arguments),
     #[command(hide = true)]
@@ -112,6 +115,7 @@ fn main() -> ExitCode {
         Command::Build(arguments) => build::run(&arguments),
         Command::Enumerate(arguments) => enumerate::run(&arguments),
         Command::Prepare(arguments) => prepare::run(&arguments),
+        Command::Analyze(arguments) => analyze::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Vet(arguments) => vet::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),

@@ -28,7 +28,7 @@ pub enum Extent {
 }
 
 impl Extent {
-    fn add(&mut self, other: &Extent) {
+    pub(crate) fn add(&mut self, other: &Extent) {
         match (&mut *self, other) {
             (Extent::All, _) => {}
             (_, Extent::All) => *self = Extent::All,

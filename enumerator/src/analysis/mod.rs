@@ -7,10 +7,17 @@
 
 pub mod cfg;
 mod components;
+#[cfg(test)]
+mod differential;
 mod effects;
 pub mod library;
+pub mod locks;
 pub mod markers;
+pub mod names;
 pub mod points_to;
+pub mod relevance;
+pub mod sharing;
+pub mod skeleton;
 #[cfg(test)]
 mod tests;
 pub mod trips;
@@ -50,6 +57,7 @@ struct FunctionFacts {
 pub struct Facts {
     pointers: Pointers,
     escaped: BTreeSet<AbstractObject>,
+    sizes: BTreeMap<AbstractObject, u64>,
     functions: Vec<FunctionFacts>,
     effects: Vec<Effects>,
     /// Functions that may call themselves, directly or not.
@@ -81,6 +89,7 @@ impl Facts {
             recursive: vec![false; functions.len()],
             effects: vec![Effects::default(); functions.len()],
             functions,
+            sizes,
             nobody: Callees::default(),
             markers: OnceLock::new(),
         };
@@ -169,6 +178,54 @@ impl Facts {
             effects.sync = SyncEffect::Any;
         }
         effects
+    }
+
+    /// What one instruction does by itself: for a call, without the functions of the program that it reaches.
+    pub fn instr_effects(&self, module: &Module, f: FuncId, id: InstrId) -> Effects {
+        let mut gatherer = Gatherer {
+            module,
+            pointers: &self.pointers,
+            sizes: &self.sizes,
+            declared: &mut BTreeMap::new(),
+        };
+        gatherer.one(f, id)
+    }
+
+    /// Functions of the program that a call may run before it returns, ascending; with callbacks, and what unknown code may call.
+    pub fn run_by(&self, module: &Module, f: FuncId, call: InstrId) -> Vec<FuncId> {
+        let direct = self.callees(f, call);
+        let back = self.callbacks(f, call);
+        let mut all: BTreeSet<FuncId> = direct.known.iter().chain(&back.known).copied().collect();
+        let is_unknown = |target: &FuncId| {
+            let function = &module.functions[*target];
+            function.is_declaration() && effects::blocks::is_unknown(&function.name)
+        };
+        if direct.unknown || back.unknown || direct.known.iter().any(is_unknown) {
+            all.extend(self.exposed());
+        }
+        all.retain(|target| !module.functions[*target].is_declaration());
+        all.into_iter().collect()
+    }
+
+    /// What the memory of each object may point to.
+    pub(crate) fn contents(&self) -> BTreeMap<AbstractObject, BTreeSet<AbstractObject>> {
+        self.pointers.contents()
+    }
+
+    /// What a block does by itself.
+    pub(crate) fn own_effects(&self, f: FuncId, block: BlockId) -> &Effects {
+        &self.functions[f.index()].blocks[block.index()].own
+    }
+
+    /// Functions of the program that may be started as threads, with the calls that start them.
+    pub fn thread_entries(&self) -> BTreeMap<FuncId, Vec<(FuncId, InstrId)>> {
+        let mut entries: BTreeMap<FuncId, Vec<(FuncId, InstrId)>> = BTreeMap::new();
+        for (&place, callees) in &self.pointers.started {
+            for &entry in &callees.known {
+                entries.entry(entry).or_default().push(place);
+            }
+        }
+        entries
     }
 
     /// A constant that bounds how often the loop's header runs per entry, if there is a small one.

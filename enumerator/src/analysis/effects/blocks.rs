@@ -99,6 +99,14 @@ impl Gatherer<'_> {
             .collect()
     }
 
+    /// What one instruction does by itself.
+    pub(crate) fn one(&mut self, func: FuncId, id: InstrId) -> Effects {
+        let function = &self.module.functions[func];
+        let mut facts = BlockFacts::default();
+        self.instr(func, function, id, &function.instrs[id], &mut facts);
+        facts.own
+    }
+
     /// What the loads that lock addresses go through may read.
     pub(crate) fn lock_loads(
         &self,
@@ -397,6 +405,11 @@ impl Gatherer<'_> {
             own.may_end = false;
         }
     }
+}
+
+/// True for a declared function about which nothing is known.
+pub(crate) fn is_unknown(name: &str) -> bool {
+    !name.starts_with("llvm.") && !primitives::is_family_name(name) && library(name).is_none()
 }
 
 /// Adds the bytes that an access to `places` may touch.

@@ -191,6 +191,21 @@ impl Pointers {
             .collect()
     }
 
+    /// What the memory of every object may point to, by object.
+    pub(crate) fn contents(&self) -> BTreeMap<AbstractObject, BTreeSet<AbstractObject>> {
+        let mut all: BTreeMap<AbstractObject, BTreeSet<AbstractObject>> = BTreeMap::new();
+        for object in self.solver.objects.rows() {
+            let entry = all.entry(object.what).or_default();
+            for &word in object.words.values() {
+                for location in self.solver.holds(word).iter() {
+                    let (target, _) = self.solver.place(objects::LocationId(location));
+                    entry.insert(self.solver.objects[target].what);
+                }
+            }
+        }
+        all
+    }
+
     /// Size of an object in bytes, where it is known.
     pub(crate) fn sizes(&self) -> BTreeMap<AbstractObject, u64> {
         self.solver

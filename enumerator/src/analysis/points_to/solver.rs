@@ -30,6 +30,9 @@ pub(super) const OWNED_MEMORY: u32 = 1;
 /// After this many steps of one constant offset through an object it counts as a loop over an array.
 const MAX_CHAIN: u32 = 3;
 
+/// More places than this in one object and we no longer tell them apart.
+const MAX_LOCATIONS: usize = 192;
+
 /// A constraint that looks at the locations a node holds.
 #[derive(Clone, Debug)]
 pub(super) enum Complex {
@@ -170,6 +173,11 @@ impl Solver {
         let offset = place.shape.canonical(offset);
         if let Some(&location) = place.locations.get(&offset) {
             return location;
+        }
+        if place.locations.len() >= MAX_LOCATIONS && offset != ANY && !place.shape.is_collapsed() {
+            place.shape.collapse();
+            self.reshaped.push(object);
+            return self.location(object, 0);
         }
         let location = self.locations.push((object, offset));
         place.locations.insert(offset, location);
