@@ -60,6 +60,9 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) {
 
 fn is_generated(path: &str) -> bool {
     matches!(path, "target" | ".git" | "third_party" | "bench/out")
+        || ["target", "corpus", "artifacts"]
+            .iter()
+            .any(|made| path == format!("schedules/fuzz/{made}"))
 }
 
 /// Fails with one line for every place where `broken` finds a fault in a Rust file's code.

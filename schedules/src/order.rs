@@ -34,7 +34,7 @@ pub struct Lanes<'a> {
 impl<'a> Lanes<'a> {
     /// Puts the lanes of a path together.
     pub fn of(archive: &'a Archive, epoch: EpochId, path: &[(StepId, u32)]) -> Self {
-        let count = usize::from(archive.epochs[epoch.index()].slots);
+        let count = slots_of(archive, epoch, path);
         let mut lanes = Self {
             slots: vec![Vec::new(); count],
             bases: Vec::new(),
@@ -63,7 +63,7 @@ impl<'a> Lanes<'a> {
         lanes
     }
 
-    /// By slot.
+    /// By slot; those behind the last one that has nodes are left out.
     pub fn slots(&self) -> &[Vec<Placed<'a>>] {
         &self.slots
     }
@@ -80,6 +80,16 @@ impl<'a> Lanes<'a> {
             )
         })
     }
+}
+
+/// How many slots a path has nodes for, those between included.
+pub fn slots_of(archive: &Archive, epoch: EpochId, path: &[(StepId, u32)]) -> usize {
+    let lanes = path.iter().map(|(step, _)| {
+        let fragment = archive.steps[step.index()].fragment;
+        archive.lanes_of(fragment).len()
+    });
+    let slots = usize::from(archive.epochs[epoch.index()].slots);
+    lanes.max().unwrap_or(0).min(slots)
 }
 
 /// The nodes of a path in an order that its edges allow.

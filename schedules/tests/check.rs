@@ -33,6 +33,7 @@ fn a_finding_tells_everything() {
             thread main: thread_create slot 1 at relock.c:21
             thread worker: thread_start at relock.c:11
             thread worker: mutex_lock "lock" at relock.c:13
+            as a picture: heddle inspect --svg 0/0 ARCHIVE
           to fix it: release the lock before, or split off a function that expects it to be held
 
         relock.c: 1 deadlock (2 schedules in 1 epoch, at most 2 threads)

@@ -182,6 +182,13 @@ impl Report<'_> {
             let name = names.get(&event.slot).unwrap_or(&own);
             line!(self, "    {name}: {} at {}", event.what, event.place);
         }
+        if let Some(last) = finding.route.last() {
+            let picture = last.to_string().replace("epoch", "").replace("/?", "");
+            line!(
+                self,
+                "    as a picture: heddle inspect --svg {picture} ARCHIVE"
+            );
+        }
     }
 
     fn warning(&mut self, warning: &Warning) {

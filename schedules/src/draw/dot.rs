@@ -23,12 +23,12 @@ fn one(out: &mut String, index: usize, picture: &Picture<'_>) {
     title.push(&picture.end);
     line(out, &format!("  subgraph cluster_{index} {{"));
     line(out, &format!("    label={};", quote(&title.join("\n"))));
-    for (slot, name) in picture.columns.iter().enumerate() {
+    for (slot, name) in &picture.columns {
         line(out, &format!("    subgraph cluster_{index}_{slot} {{"));
         line(out, &format!("      label={};", quote(name)));
         let mut last = None;
         for (number, mark) in picture.marks.iter().enumerate() {
-            if usize::from(mark.slot) != slot {
+            if mark.slot != *slot {
                 continue;
             }
             let style = if mark.optional { ", style=dashed" } else { "" };
@@ -43,10 +43,7 @@ fn one(out: &mut String, index: usize, picture: &Picture<'_>) {
             }
             last = Some(number);
         }
-        let stuck = picture
-            .stuck
-            .iter()
-            .find(|(of, ..)| usize::from(*of) == slot);
+        let stuck = picture.stuck.iter().find(|(of, ..)| of == slot);
         if let Some((_, what, place)) = stuck {
             let label = quote(&format!("waits: {what}\n{place}"));
             line(

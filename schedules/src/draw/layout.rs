@@ -14,8 +14,8 @@ pub struct Picture<'a> {
     pub title: String,
     /// Decisions that lead here.
     pub decisions: Vec<String>,
-    /// One per slot: who it is.
-    pub columns: Vec<String>,
+    /// One per slot that has a thread, ascending: the slot and who it is.
+    pub columns: Vec<(u16, String)>,
     /// All nodes.
     pub marks: Vec<Mark<'a>>,
     /// Pairs of indices into `marks`: the second waits for the first.
@@ -31,7 +31,7 @@ pub struct Picture<'a> {
 /// A node in its place.
 #[derive(Clone, Debug)]
 pub struct Mark<'a> {
-    /// Column.
+    /// Whose.
     pub slot: u16,
     /// From 0, downwards.
     pub row: usize,
@@ -54,6 +54,11 @@ impl Mark<'_> {
 }
 
 impl<'a> Picture<'a> {
+    /// Which column, from the left, a slot has.
+    pub fn column(&self, slot: u16) -> usize {
+        self.columns.partition_point(|(known, _)| *known < slot)
+    }
+
     pub(super) fn of(
         archive: &'a Archive,
         epoch: EpochId,
@@ -117,30 +122,28 @@ impl<'a> Picture<'a> {
     }
 }
 
-fn columns(archive: &Archive, epoch: EpochId, path: &[(StepId, u32)]) -> Vec<String> {
-    let epoch = &archive.epochs[epoch.index()];
+fn columns(archive: &Archive, id: EpochId, path: &[(StepId, u32)]) -> Vec<(u16, String)> {
+    let epoch = &archive.epochs[id.index()];
     let function = |site: crate::archive::SiteId| {
         archive.texts[archive.sites[site.index()].function.index()].as_str()
     };
-    (0..epoch.slots)
-        .map(|slot| {
-            let context = epoch.contexts.get(usize::from(slot));
-            let name = match context {
-                Some(context) => {
-                    let frames = &archive.contexts[context.index()].frames;
-                    frames.first().map_or("", |site| function(*site))
-                }
-                None => path
-                    .iter()
-                    .filter_map(|(step, _)| {
-                        let fragment = archive.steps[step.index()].fragment;
-                        archive.lane_of(fragment, slot).next()
-                    })
-                    .find(|(node, _)| node.op == NodeOp::ThreadStart)
-                    .map_or("(not created)", |(node, _)| function(node.site)),
-            };
-            format!("{slot}: {name}")
+    let entry = |slot: u16| -> Option<&str> {
+        if let Some(context) = epoch.contexts.get(usize::from(slot)) {
+            let frames = &archive.contexts[context.index()].frames;
+            return Some(frames.first().map_or("", |site| function(*site)));
+        }
+        // A thread that is created here begins with its start.
+        path.iter().find_map(|(step, _)| {
+            let fragment = archive.steps[step.index()].fragment;
+            let (node, _) = archive.lane_of(fragment, slot).next()?;
+            let starts = node.op == NodeOp::ThreadStart;
+            Some(if starts { function(node.site) } else { "" })
         })
+    };
+    let slots = crate::order::slots_of(archive, id, path).max(epoch.contexts.len());
+    let slots = u16::try_from(slots).expect("slots are 16-bit");
+    (0..slots)
+        .filter_map(|slot| Some((slot, format!("{slot}: {}", entry(slot)?))))
         .collect()
 }
 

@@ -81,7 +81,7 @@ fn width_of(picture: &Picture<'_>) -> usize {
 /// Draws one picture from `top` on; returns where it ends.
 fn one(out: &mut String, picture: &Picture<'_>, top: usize) -> usize {
     let width = column_width(picture);
-    let column = |slot: usize| MARGIN + 6 + slot * width;
+    let column = |slot: u16| MARGIN + 6 + picture.column(slot) * width;
     let mut y = top + MARGIN;
     text(out, MARGIN, y, "title", &picture.title);
     for decision in &picture.decisions {
@@ -92,8 +92,8 @@ fn one(out: &mut String, picture: &Picture<'_>, top: usize) -> usize {
     let first = y + ROW;
     let rows = picture.rows + usize::from(!picture.stuck.is_empty());
     let last = first + rows * ROW;
-    for (slot, name) in picture.columns.iter().enumerate() {
-        let x = column(slot);
+    for (slot, name) in &picture.columns {
+        let x = column(*slot);
         text(out, x - 6, y, "column", name);
         line(
             out,
@@ -104,15 +104,15 @@ fn one(out: &mut String, picture: &Picture<'_>, top: usize) -> usize {
         );
     }
     for (from, to) in &picture.arrows {
-        let at = |mark: &Mark<'_>| (column(mark.slot.into()), first + mark.row * ROW);
+        let at = |mark: &Mark<'_>| (column(mark.slot), first + mark.row * ROW);
         arrow(out, at(&picture.marks[*from]), at(&picture.marks[*to]));
     }
     for mark in &picture.marks {
-        let (x, y) = (column(mark.slot.into()), first + mark.row * ROW);
+        let (x, y) = (column(mark.slot), first + mark.row * ROW);
         node(out, mark, (x, y), width);
     }
     for (slot, what, place) in &picture.stuck {
-        let (x, y) = (column(usize::from(*slot)), first + picture.rows * ROW);
+        let (x, y) = (column(*slot), first + picture.rows * ROW);
         line(
             out,
             &format!(

@@ -150,7 +150,7 @@ impl<'a> Dump<'a> {
             let function = Name(self.text(site.function));
             let mut line = format!("site{index} {kind} in {function} ");
             line += &self.position(&site.position);
-            if site.position.function != site.function {
+            if self.text(site.position.function) != self.text(site.function) {
                 let written = Name(self.text(site.position.function));
                 let _ = write!(line, " from {written}");
             }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::{MOST_SCHEDULES, Problem, Problems};
 use crate::archive::{Archive, EpochId, Node, ObjectId, SiteId, StepId};
 use crate::ids::Id;
-use crate::order::{Lanes, Placed, linearize};
+use crate::order::{Lanes, Placed, linearize, slots_of};
 use crate::paths::Paths;
 use crate::primitives::NodeOp;
 
@@ -67,7 +67,7 @@ impl Size {
         });
         Self {
             nodes: lengths.sum(),
-            slots: usize::from(archive.epochs[epoch.index()].slots),
+            slots: slots_of(archive, epoch, path),
         }
     }
 

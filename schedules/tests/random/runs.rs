@@ -119,7 +119,8 @@ impl Runner<'_> {
 
     fn is_ready(&self, lanes: &Lanes<'_>, world: &World, slot: u16) -> bool {
         let own = usize::from(slot);
-        let next = lanes.slots()[own].get(world.position[own]);
+        let lane = lanes.slots().get(own);
+        let next = lane.and_then(|lane| lane.get(world.position[own]));
         next.is_some_and(|next| {
             lanes
                 .waits(next)
@@ -136,7 +137,7 @@ impl Runner<'_> {
                 slot, site, arms, ..
             } => {
                 let own = usize::from(*slot);
-                if world.position[own] < lanes.slots()[own].len() {
+                if world.position[own] < lanes.slots().get(own).map_or(0, Vec::len) {
                     return Vec::new();
                 }
                 let way = |arm: &schedules::LateArm| (*slot, *site, arm.step, arm.outcome);
