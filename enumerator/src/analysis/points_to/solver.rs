@@ -450,6 +450,18 @@ impl Solver {
                 strides,
                 shape,
             } => {
+                if let Some(earlier) = self.earlier(location, *offset) {
+                    let moved = self.moved(id, earlier, 0, strides, *shape);
+                    self.point(*to, moved);
+                    // Whole elements back, and before the object: not the array's container.
+                    let (object, start) = self.place(location);
+                    let mut folds = self.objects[object].shape.folds_at(start);
+                    if start.saturating_add(*offset) < 0
+                        && folds.any(|fold| offset % fold.stride == 0)
+                    {
+                        return;
+                    }
+                }
                 let moved = self.moved(id, location, *offset, strides, *shape);
                 self.point(*to, moved);
             }
@@ -546,6 +558,20 @@ impl Solver {
             self.coarsen(object);
         }
         self.location(object, at)
+    }
+
+    /// Where a negative offset leads from the later elements of a folded array that the location stands for: into an earlier
+    /// element.
+    fn earlier(&mut self, location: LocationId, offset: i64) -> Option<LocationId> {
+        let (object, start) = self.place(location);
+        if offset >= 0 || start == ANY || self.objects[object].shape.is_collapsed() {
+            return None;
+        }
+        let at = start.saturating_add(offset);
+        let shape = &self.objects[object].shape;
+        let fold = *shape.folds_at(start).find(|fold| at < fold.start)?;
+        let inside = fold.start + (at - fold.start).rem_euclid(fold.stride);
+        Some(self.location(object, inside))
     }
 
     /// A type with arrays lies at an offset of an object.
