@@ -6,7 +6,7 @@
 //! - *Paths that never come back* (they end in `unreachable`, after `exit`, `abort`, `pthread_exit`, a failed assertion) would
 //!   make almost every branch of a C program join only at the exit. [`Cfg::join`] therefore leaves blocks out from which no return
 //!   is reachable: it is where the executions that survive meet. Who uses it must ask [`Cfg::may_die`] about the arms. In a function
-//!   that never returns, `exit(0)` counts as its return: so end many `main`s.
+//!   that never returns, the last `exit(0)` counts as its return: so end many `main`s.
 //! - *Loops without exit* get one edge from their header to the virtual exit, so that branches inside a server loop join inside
 //!   it, and a branch into such a loop joins only at the exit.
 //!
@@ -231,10 +231,12 @@ impl WaysOut {
         }
         let mut survives = reaches(graph, rpo, &returns);
         if rpo.first().is_some_and(|entry| !survives[*entry as usize]) {
-            // Nothing returns: a program that ends by `exit(0)` in `main`. That is then where survivors go.
-            for &block in rpo {
-                returns[block as usize] =
-                    exits[block as usize] && ends_well(function, BlockId(block));
+            // Nothing returns: a program that ends by `exit(0)` in `main`, the last one written. That is where survivors go.
+            let last = function.blocks.ids().rev().find(|block| {
+                exits[block.index()] && rpo.contains(&block.0) && ends_well(function, *block)
+            });
+            if let Some(last) = last {
+                returns[last.index()] = true;
             }
             survives = reaches(graph, rpo, &returns);
         }

@@ -291,7 +291,7 @@ fn exit_0_is_the_return_of_a_function_without_one() {
         r#"
         void exit(int) __attribute__((noreturn));
         int g;
-        int main(int x, char **v) { if (x < 0) exit(1); g = x; if (x) g++; else exit(2); g++; exit(0); }"#,
+        int main(int x, char **v) { if (x < 0) exit(0); g = x; if (x) g++; else exit(2); g++; exit(0); }"#,
         "main",
     );
     let function = &module.functions[func(&module, "main")];
