@@ -5,7 +5,8 @@
 //! - *Returns, `unreachable`, `resume`* leave to the exit. [`Cfg::ipdom`] counts all of them: it is the textbook relation.
 //! - *Paths that never come back* (they end in `unreachable`, after `exit`, `abort`, `pthread_exit`, a failed assertion) would
 //!   make almost every branch of a C program join only at the exit. [`Cfg::join`] therefore leaves blocks out from which no return
-//!   is reachable: it is where the executions that survive meet. Who uses it must ask [`Cfg::may_die`] about the arms.
+//!   is reachable: it is where the executions that survive meet. Who uses it must ask [`Cfg::may_die`] about the arms. In a function
+//!   that never returns, the last `exit(0)` counts as its return: so end many `main`s.
 //! - *Loops without exit* get one edge from their header to the virtual exit, so that branches inside a server loop join inside
 //!   it, and a branch into such a loop joins only at the exit.
 //!
@@ -18,7 +19,7 @@ mod tests;
 
 use schedules::ids::Id;
 
-use crate::model::{BlockId, Function, InstrKind};
+use crate::model::{BlockId, Const, Function, InstrKind, Value};
 use dominators::{Graph, immediate_dominators};
 pub use loops::{Loop, LoopForest, LoopId};
 
@@ -186,6 +187,21 @@ fn reaches(graph: &Graph, rpo: &[u32], marked: &[bool]) -> Vec<bool> {
     found
 }
 
+/// True if the block's last call never returns and is given the constant 0 alone, as `exit(0)` is.
+fn ends_well(function: &Function, block: BlockId) -> bool {
+    let call = function
+        .block_instrs(block)
+        .rev()
+        .find_map(|(_, instr)| instr.call());
+    call.is_some_and(|call| {
+        call.noreturn
+            && matches!(
+                call.args.as_slice(),
+                [Value::Const(Const::Int { value: 0, .. })]
+            )
+    })
+}
+
 /// How blocks leave the function.
 struct WaysOut {
     /// Blocks with an edge to the virtual exit.
@@ -213,7 +229,17 @@ impl WaysOut {
                 leaves = reaches(graph, rpo, &exits);
             }
         }
-        let survives = reaches(graph, rpo, &returns);
+        let mut survives = reaches(graph, rpo, &returns);
+        if rpo.first().is_some_and(|entry| !survives[*entry as usize]) {
+            // Nothing returns: a program that ends by `exit(0)` in `main`, the last one written. That is where survivors go.
+            let last = function.blocks.ids().rev().find(|block| {
+                exits[block.index()] && rpo.contains(&block.0) && ends_well(function, *block)
+            });
+            if let Some(last) = last {
+                returns[last.index()] = true;
+            }
+            survives = reaches(graph, rpo, &returns);
+        }
         let mut dying = vec![false; count];
         for &block in rpo {
             dying[block as usize] = !survives[block as usize];

@@ -284,3 +284,20 @@ fn definitions_dominate_uses() {
         });
     }
 }
+
+#[test]
+fn exit_0_is_the_return_of_a_function_without_one() {
+    let (module, cfg) = cfg_of(
+        r#"
+        void exit(int) __attribute__((noreturn));
+        int g;
+        int main(int x, char **v) { if (x < 0) exit(0); g = x; if (x) g++; else exit(2); g++; exit(0); }"#,
+        "main",
+    );
+    let function = &module.functions[func(&module, "main")];
+    let entry = BlockId(0);
+    let join = cfg.join(entry).expect("the survivors meet");
+    assert!(!cfg.dies(join) && cfg.may_die(entry));
+    assert_eq!(cfg.between(function, entry).len(), 1);
+    assert_eq!(cfg.ipdom(entry), None);
+}

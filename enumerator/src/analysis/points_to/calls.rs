@@ -234,7 +234,7 @@ impl Builder<'_> {
             Complex::Offset {
                 to,
                 offset: 0,
-                strides: vec![1],
+                strides: [1].into(),
                 shape: None,
             },
         );
@@ -270,7 +270,7 @@ impl Builder<'_> {
             Complex::Offset {
                 to,
                 offset: 0,
-                strides: vec![stride],
+                strides: [stride].into(),
                 shape: None,
             },
         );
@@ -314,7 +314,7 @@ impl Builder<'_> {
             Complex::Offset {
                 to,
                 offset: 0,
-                strides: vec![stride],
+                strides: [stride].into(),
                 shape: None,
             },
         );

@@ -286,7 +286,7 @@ impl<'m> Builder<'m> {
                     Complex::Offset {
                         to,
                         offset: *offset,
-                        strides,
+                        strides: strides.into(),
                         shape: function.shapes.get(&id).copied(),
                     },
                 );
@@ -450,7 +450,7 @@ impl<'m> Builder<'m> {
             _ => None,
         };
         if let Some(offset) = offset {
-            let strides = Vec::new();
+            let strides = [].into();
             solver.constrain(
                 base,
                 Complex::Offset {

@@ -236,7 +236,7 @@ impl Shape {
 }
 
 /// What is copied out of an object: bytes from `from` on go to `to` in `object`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Copied {
     pub(super) from: i64,
     /// `i64::MAX`: all that follows.
@@ -260,6 +260,8 @@ pub(super) struct Object {
     pub(super) copies: Vec<Copied>,
     /// Every word between these offsets also holds what the node holds.
     pub(super) fills: Vec<(i64, i64, u32)>,
+    /// What every word between these offsets holds, the node holds too.
+    pub(super) drains: Vec<(i64, i64, u32)>,
 }
 
 impl Object {
@@ -273,6 +275,7 @@ impl Object {
             escaped: false,
             copies: Vec::new(),
             fills: Vec::new(),
+            drains: Vec::new(),
         }
     }
 

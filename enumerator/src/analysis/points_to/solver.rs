@@ -7,7 +7,10 @@
 //! object whose address gets there has *escaped*, and what its memory holds gets there too. The location in a set means "anything
 //! external, or anything that escaped": it stands for the node's whole set, which therefore never flows anywhere.
 
+mod memory;
+
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use schedules::ids::Table;
 
@@ -33,6 +36,9 @@ const MAX_CHAIN: u32 = 3;
 /// More places than this in one object and we no longer tell them apart.
 const MAX_LOCATIONS: usize = 192;
 
+/// More pairs of source and target than this, and a copy of memory no longer tells fields apart.
+const MAX_PAIRS: usize = 256;
+
 /// A constraint that looks at the locations a node holds.
 #[derive(Clone, Debug)]
 pub(super) enum Complex {
@@ -50,7 +56,7 @@ pub(super) enum Complex {
     Offset {
         to: u32,
         offset: i64,
-        strides: Vec<i64>,
+        strides: Rc<[i64]>,
         /// Arrays of the type that the address computation assumes at `this`.
         shape: Option<ShapeId>,
     },
@@ -81,6 +87,8 @@ pub(super) struct MemoryCopy {
     pub(super) to: u32,
     pub(super) from: u32,
     pub(super) length: Option<u64>,
+    /// With many pairs of source and target, everything goes through this node; fields are then no longer told apart.
+    hub: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -115,6 +123,9 @@ pub(super) struct Solver {
     edge_known: HashSet<(u32, u32)>,
     /// How many steps of the same offset constraint led to an offset.
     chains: HashMap<(u32, ObjectId, i64), u32>,
+    /// Fills (false) and drains (true) of objects.
+    range_known: HashSet<(ObjectId, bool, (i64, i64, u32))>,
+    copy_known: HashSet<(ObjectId, Copied)>,
     /// Pairs of nodes to become one.
     merges: Vec<(u32, u32)>,
     /// Objects whose shape changed: words and copies have to be looked at again.
@@ -264,7 +275,12 @@ impl Solver {
     /// Bytes are copied from what `from` points to, to what `to` points to.
     pub(super) fn copy_memory(&mut self, to: u32, from: u32, length: Option<u64>) {
         let copy = u32::try_from(self.copies.len()).expect("fewer than 2^32 copies");
-        self.copies.push(MemoryCopy { to, from, length });
+        self.copies.push(MemoryCopy {
+            to,
+            from,
+            length,
+            hub: None,
+        });
         self.constrain(from, Complex::CopyFrom { copy });
         self.constrain(to, Complex::CopyTo { copy });
     }
@@ -393,41 +409,20 @@ impl Solver {
         self.parent[gone as usize] = keep;
         let other = std::mem::take(&mut self.nodes[gone as usize]);
         let node = &mut self.nodes[keep as usize];
+        // What only one of them held is new to the edges and constraints of the other.
+        let mut difference = Set::default();
+        difference.add_new(&other.holds, &node.holds);
+        difference.add_new(&node.holds, &other.holds);
         node.holds.add_all(&other.holds);
-        node.fresh = node.holds.clone();
-        node.unseen = node.holds.clone();
+        for (mine, theirs) in [
+            (&mut node.fresh, &other.fresh),
+            (&mut node.unseen, &other.unseen),
+        ] {
+            mine.add_all(theirs);
+            mine.add_all(&difference);
+        }
         node.edges.extend(other.edges);
         node.complex.extend(other.complex);
-    }
-
-    /// Brings words and copies of an object in line with its new shape.
-    fn reshape(&mut self, object: ObjectId) {
-        let place = &self.objects[object];
-        let mut merges = Vec::new();
-        for (&word, &node) in &place.words {
-            for byte in 0..8 {
-                let target = if place.shape.is_collapsed() {
-                    0
-                } else {
-                    place.shape.canonical(word * 8 + byte).div_euclid(8)
-                };
-                if target != word {
-                    merges.push((target, node));
-                }
-            }
-        }
-        for (target, node) in merges {
-            let target = self.word(object, target);
-            self.merges.push((target, node));
-        }
-        let words: Vec<(i64, u32)> = self.objects[object]
-            .words
-            .iter()
-            .map(|(word, node)| (*word, *node))
-            .collect();
-        for (word, node) in words {
-            self.connect_word(object, word, node);
-        }
     }
 
     fn coarsen(&mut self, object: ObjectId) {
@@ -435,133 +430,6 @@ impl Solver {
             self.objects[object].shape.collapse();
         }
         self.reshaped.push(object);
-    }
-
-    /// The node of a word of an object.
-    pub(super) fn word(&mut self, object: ObjectId, word: i64) -> u32 {
-        if self.is_external(object) {
-            return EXTERNAL_MEMORY;
-        }
-        let word = if self.objects[object].shape.is_collapsed() {
-            0
-        } else {
-            word
-        };
-        if let Some(&node) = self.objects[object].words.get(&word) {
-            return node;
-        }
-        let node = self.node();
-        self.objects[object].words.insert(word, node);
-        if self.objects[object].too_many_words() {
-            self.coarsen(object);
-        }
-        if self.objects[object].escaped {
-            self.share(node);
-        }
-        self.connect_word(object, word, node);
-        node
-    }
-
-    /// Applies the copies and fills of an object to one of its words.
-    fn connect_word(&mut self, object: ObjectId, word: i64, node: u32) {
-        let place = &self.objects[object];
-        let whole = place.shape.is_collapsed();
-        let overlaps = |from: i64, to: i64| whole || (word * 8 + 8 > from && word * 8 < to);
-        let fills: Vec<u32> = place
-            .fills
-            .iter()
-            .filter(|(from, to, _)| overlaps(*from, *to))
-            .map(|(_, _, node)| *node)
-            .collect();
-        let copies = place.copies.clone();
-        for fill in fills {
-            self.copy(fill, node);
-        }
-        for copied in copies {
-            self.copy_word(object, word, node, copied);
-        }
-    }
-
-    /// Lets a word flow to where a copy of memory puts it.
-    fn copy_word(&mut self, object: ObjectId, word: i64, node: u32, copied: Copied) {
-        let target = copied.object;
-        if self.objects[target].shape.is_collapsed() {
-            let to = self.word(target, 0);
-            self.copy(node, to);
-            return;
-        }
-        if self.objects[object].shape.is_collapsed() {
-            self.fill(target, copied.to, copied.length, node);
-            return;
-        }
-        // Inside a fold the copy may wrap around the element: the target then repeats with the same stride.
-        let wrap = self.objects[object]
-            .shape
-            .folds_at(copied.from)
-            .filter(|fold| {
-                copied.length > fold.stride - (copied.from - fold.start).rem_euclid(fold.stride)
-            })
-            .map(|fold| (fold.start, fold.stride))
-            .next();
-        let mut distance = word * 8 - copied.from;
-        if let Some((start, stride)) = wrap {
-            let in_fold = word * 8 + 8 > start && word * 8 < start + stride;
-            if in_fold {
-                self.fold_target(target, copied, stride);
-                distance = distance.rem_euclid(stride);
-                // A word that straddles the element's edges may land on either side.
-                for shifted in [distance, distance - stride] {
-                    self.land(target, copied.to, shifted, node);
-                }
-                return;
-            }
-        }
-        if distance > -8 && distance < copied.length {
-            self.land(target, copied.to, distance, node);
-        }
-    }
-
-    fn fold_target(&mut self, target: ObjectId, copied: Copied, stride: i64) {
-        let to = self.objects[target].shape.canonical(copied.to);
-        let known = self.objects[target]
-            .shape
-            .folds_at(to)
-            .any(|fold| stride % fold.stride == 0);
-        if !known {
-            self.objects[target].shape.add(super::objects::Fold {
-                start: to,
-                end: to.saturating_add(copied.length),
-                stride,
-            });
-            self.reshaped.push(target);
-        }
-    }
-
-    /// A word arrives at `to + distance`, perhaps across a word boundary.
-    fn land(&mut self, target: ObjectId, to: i64, distance: i64, node: u32) {
-        let at = to.saturating_add(distance);
-        let words: Vec<i64> = self.objects[target].touched(at, 8).into_iter().collect();
-        for word in words {
-            let into = self.word(target, word);
-            self.copy(node, into);
-        }
-    }
-
-    fn fill(&mut self, target: ObjectId, from: i64, length: i64, node: u32) {
-        let end = from.saturating_add(length);
-        let entry = (from, end, node);
-        if self.objects[target].fills.contains(&entry) {
-            return;
-        }
-        self.objects[target].fills.push(entry);
-        let words: Vec<(i64, u32)> = self.objects[target]
-            .words
-            .iter()
-            .map(|(word, node)| (*word, *node))
-            .collect();
-        for (word, existing) in words {
-            self.connect_word(target, word, existing);
-        }
     }
 
     fn apply(&mut self, id: u32, complex: &Complex, location: LocationId, calls: &mut impl Calls) {
@@ -582,6 +450,18 @@ impl Solver {
                 strides,
                 shape,
             } => {
+                if let Some(earlier) = self.earlier(location, *offset) {
+                    let moved = self.moved(id, earlier, 0, strides, *shape);
+                    self.point(*to, moved);
+                    // Whole elements back, and before the object: not the array's container.
+                    let (object, start) = self.place(location);
+                    let mut folds = self.objects[object].shape.folds_at(start);
+                    if start.saturating_add(*offset) < 0
+                        && folds.any(|fold| offset % fold.stride == 0)
+                    {
+                        return;
+                    }
+                }
                 let moved = self.moved(id, location, *offset, strides, *shape);
                 self.point(*to, moved);
             }
@@ -609,60 +489,8 @@ impl Solver {
                     self.fill(object, offset, i64::MAX, *from);
                 }
             }
-            Complex::CopyFrom { copy } => {
-                let MemoryCopy { to, length, .. } = self.copies[*copy as usize];
-                let to = self.find(to);
-                let targets = self.nodes[to as usize].holds.clone();
-                for target in targets.iter() {
-                    self.copy_between(location, LocationId(target), length);
-                }
-            }
-            Complex::CopyTo { copy } => {
-                let MemoryCopy { from, length, .. } = self.copies[*copy as usize];
-                let from = self.find(from);
-                let sources = self.nodes[from as usize].holds.clone();
-                for source in sources.iter() {
-                    self.copy_between(LocationId(source), location, length);
-                }
-            }
-        }
-    }
-
-    fn copy_between(&mut self, from: LocationId, to: LocationId, length: Option<u64>) {
-        let (source, from) = self.settled(from);
-        let (target, to) = self.settled(to);
-        let is_code = |what| matches!(what, AbstractObject::Function(_));
-        if is_code(self.objects[source].what) || is_code(self.objects[target].what) {
-            return;
-        }
-        if self.is_external(source) {
-            if self.is_external(target) {
-                return;
-            }
-            let length = length.map_or(i64::MAX, |length| length as i64);
-            self.fill(target, to, length, EXTERNAL_MEMORY);
-            return;
-        }
-        let copied = Copied {
-            from,
-            length: length
-                .or_else(|| self.objects[source].size)
-                .and_then(|length| i64::try_from(length).ok())
-                .unwrap_or(i64::MAX),
-            object: target,
-            to,
-        };
-        if self.objects[source].copies.contains(&copied) {
-            return;
-        }
-        self.objects[source].copies.push(copied);
-        let words: Vec<(i64, u32)> = self.objects[source]
-            .words
-            .iter()
-            .map(|(word, node)| (*word, *node))
-            .collect();
-        for (word, node) in words {
-            self.copy_word(source, word, node, copied);
+            Complex::CopyFrom { copy } => self.copy_pairs(*copy, Some(location), None),
+            Complex::CopyTo { copy } => self.copy_pairs(*copy, None, Some(location)),
         }
     }
 
@@ -730,6 +558,20 @@ impl Solver {
             self.coarsen(object);
         }
         self.location(object, at)
+    }
+
+    /// Where a negative offset leads from the later elements of a folded array that the location stands for: into an earlier
+    /// element.
+    fn earlier(&mut self, location: LocationId, offset: i64) -> Option<LocationId> {
+        let (object, start) = self.place(location);
+        if offset >= 0 || start == ANY || self.objects[object].shape.is_collapsed() {
+            return None;
+        }
+        let at = start.saturating_add(offset);
+        let shape = &self.objects[object].shape;
+        let fold = *shape.folds_at(start).find(|fold| at < fold.start)?;
+        let inside = fold.start + (at - fold.start).rem_euclid(fold.stride);
+        Some(self.location(object, inside))
     }
 
     /// A type with arrays lies at an offset of an object.

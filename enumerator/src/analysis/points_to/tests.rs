@@ -272,3 +272,19 @@ fn a_member_leads_to_its_container() {
         "#]],
     );
 }
+
+#[test]
+fn a_step_back_in_an_array_stays_in_it() {
+    check(
+        r#"
+        struct s { long head; struct { long k; int *p; } a[4]; } g; int x;
+        int main(int c, char **v) {
+            g.a[c].p = &x;
+            mark("back", &(&g.a[c])[-1]); mark("p", (&g.a[c])[-2].p);
+        }"#,
+        expect![[r#"
+            back: g+8%16
+            p: x
+        "#]],
+    );
+}
