@@ -105,7 +105,7 @@ impl Instance {
             return None;
         }
         let lane = archive.lanes[fragment.first_lane as usize + usize::from(slot)];
-        (offset < lane.nodes).then_some((lane.first_node + offset) as usize)
+        (offset < lane.nodes).then(|| (lane.first_node + offset) as usize)
     }
 
     /// The position that an edge of a node in `stretch` waits for.
