@@ -19,6 +19,9 @@ use schedules::archive::{Next, Program, StepId};
 use schedules::builder::ArchiveBuilder;
 use schedules::{Archive, Statistic};
 
+use crate::Error;
+use crate::Options;
+use crate::Progress;
 use crate::analysis::Facts;
 use crate::model::{BlockId, FuncId, InstrId, Module, Type};
 use crate::symbolic::engine::Engine;
@@ -27,7 +30,6 @@ use crate::symbolic::run::Stop;
 use crate::symbolic::state::{State, Val};
 use crate::threads::World;
 use crate::threads::trail::SiteRef;
-use crate::{Error, Options, Progress};
 use assume::Assumption;
 
 /// Paths with more nodes than this are given up.

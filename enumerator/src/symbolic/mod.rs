@@ -5,6 +5,7 @@
 
 mod calls;
 mod compute;
+pub mod contents;
 mod control;
 pub mod engine;
 pub mod expr;

@@ -23,6 +23,8 @@ mod independence;
 mod tests;
 mod z3;
 
+use self::z3 as backend;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -110,7 +112,7 @@ pub struct Solver {
 impl Solver {
     /// A solver that has seen nothing yet.
     pub fn new(limits: Limits) -> Self {
-        let backend = Box::new(z3::Z3::new(&limits));
+        let backend = Box::new(backend::Z3::new(&limits));
         Self {
             limits,
             cache: Cache::default(),
@@ -264,7 +266,7 @@ impl Solver {
 /// Decides raw terms without the chain, so that tests can ask about terms exactly as written.
 #[cfg(test)]
 pub(super) fn decide_raw(pool: &Pool, condition: Expr) -> Answer {
-    z3::Z3::new(&Limits::default()).solve(pool, &[condition])
+    backend::Z3::new(&Limits::default()).solve(pool, &[condition])
 }
 
 /// `e` with the values put in that the path gives to symbols by itself.
