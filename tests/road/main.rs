@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod driver;
+mod enforced;
 mod examples;
 mod handmade;
 mod projects;

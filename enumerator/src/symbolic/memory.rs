@@ -20,7 +20,7 @@ use super::engine::Engine;
 use super::expr::{Expr, FastHash, Node, Origin};
 use super::state::State;
 use crate::analysis::AbstractObject;
-use crate::model::{BinOp, Const, FuncId, GlobalId, InitValue};
+use crate::model::{BinOp, Const, FuncId, GlobalId, InitPiece, InitValue};
 
 define_id!(
     /// An object of the exploration. Ids are never reused.
@@ -314,6 +314,12 @@ impl Engine<'_> {
     /// Bytes of a global's initializer.
     fn initial(&mut self, global: GlobalId, offset: u64, size: u64) -> Expr {
         let module = self.module;
+        let whole = |piece: &&InitPiece| piece.offset == offset && piece.size == size;
+        if let Some(piece) = module.globals[global].init.iter().find(whole)
+            && let InitValue::Const(constant) = &piece.value
+        {
+            return self.constant_bits(constant, bits(size));
+        }
         let mut value: Option<Expr> = None;
         for at in offset..offset + size {
             let init = &module.globals[global].init;
