@@ -221,7 +221,10 @@ impl Explorer<'_, '_> {
                     .headed_by(header)
                     .is_some_and(|id| loops[id].contains(frame.block));
                 let recursion = header == BlockId(0);
-                if visitor == slot && func == frame.func && count >= 2 && (inside || recursion) {
+                // Epochs do not make a recursion finite, so one that may be bounded gets its chance.
+                let enough = if recursion { DEEP_RECURSION } else { 2 };
+                if visitor == slot && func == frame.func && count >= enough && (inside || recursion)
+                {
                     again.push((func, header));
                 }
             }
@@ -257,6 +260,9 @@ pub(super) const POLICIES: [Policy; 4] = [
     Policy::LastToFirst,
     Policy::Interleaved,
 ];
+
+/// Calls of a function that synchronizes and calls itself, with decisions inside; with more it ends epochs.
+const DEEP_RECURSION: u32 = 12;
 
 /// Rounds of a loop that synchronizes within one epoch; with more it ends epochs.
 const MANY_ROUNDS: u32 = 64;
