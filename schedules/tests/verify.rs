@@ -47,7 +47,6 @@ fn tables() {
         "at context2 context1",
         "at context0",
         expect![[r#"
-        rule 2: epoch0 and epoch1 begin alike
         rule 8: step1 of epoch0: the slots it moves to are not those of the next epoch's threads
         rule 8: step2 of epoch0: the slots it moves to are not those of the next epoch's threads
         rule 7: step3 of epoch1: slot 1 acts before its thread is created
