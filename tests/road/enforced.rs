@@ -55,3 +55,11 @@ fn barriers_in_a_loop_that_floating_point_ends() {
         "all threads leave together"
     );
 }
+
+#[test]
+fn order_by_atomics_is_named_as_missing() {
+    let shop = Workshop::with(&["atomic_flag.c"]);
+    shop.heddle(["build", "atomic_flag.c", "-o", "atomic_flag"])
+        .exits(1)
+        .complains(&["atomic_flag.c:19", "incomplete", "atomic operation"]);
+}

@@ -3,6 +3,7 @@
 use schedules::archive::{Held, InputValue, Next, StepId, Stuck};
 
 use super::{Explorer, Path};
+use crate::model::InstrKind;
 use crate::symbolic::expr::{Assignment, Expr, Origin};
 use crate::symbolic::solver::Answer;
 use crate::threads::trail::SiteRef;
@@ -174,4 +175,37 @@ impl Explorer<'_, '_> {
             value,
         })
     }
+
+    /// Atomic operations may order threads, and nothing orders them: what threads read after them is not covered.
+    pub(super) fn name_atomics(&mut self) {
+        let module = self.engine.module;
+        let mut found = Vec::new();
+        for (func, function) in module.functions.iter() {
+            for (id, instr) in function.instrs.iter() {
+                let waits_for_others = matches!(
+                    instr.kind,
+                    InstrKind::AtomicRmw { .. }
+                        | InstrKind::CmpXchg { .. }
+                        | InstrKind::Load { atomic: true, .. }
+                );
+                if waits_for_others {
+                    found.push(SiteRef::Instr(func, id));
+                }
+            }
+        }
+        for at in found.into_iter().take(MANY_ATOMICS) {
+            let SiteRef::Instr(func, id) = at else {
+                continue;
+            };
+            let reason = format!(
+                "the atomic operation at {} may order threads, and Heddle does not order it",
+                self.engine.place(func, id)
+            );
+            let site = self.stamped(at);
+            self.builder.gap(&reason, Some(site));
+        }
+    }
 }
+
+/// More atomic operations than this are not named one by one.
+const MANY_ATOMICS: usize = 20;

@@ -237,6 +237,7 @@ impl Explorer<'_, '_> {
     }
 
     fn finish(mut self) -> Archive {
+        self.name_atomics();
         self.plan();
         let counters = self.engine.counters;
         let numbers = [
