@@ -32,8 +32,6 @@ pub(super) struct Found {
     id: EpochId,
     /// Joined over all ways in so far.
     world: World,
-    /// Every way in is exact: what is found from here really happens.
-    rounds: u32,
 }
 
 /// All epochs but the first, which begins at the program's start.
@@ -63,8 +61,7 @@ impl Explorer<'_, '_> {
         while let Some(index) = self.epochs.waiting.pop_first() {
             self.epochs.explored += 1;
             let (id, world) = {
-                let found = &mut self.epochs.found[index];
-                found.rounds += 1;
+                let found = &self.epochs.found[index];
                 (found.id, found.world.clone())
             };
             let slots = world.status.len();
@@ -152,11 +149,7 @@ impl Explorer<'_, '_> {
         }
         let id = self.builder.new_epoch(&contexts);
         let index = self.epochs.found.len();
-        self.epochs.found.push(Found {
-            id,
-            world,
-            rounds: 0,
-        });
+        self.epochs.found.push(Found { id, world });
         self.epochs.known.insert(key, index);
         self.epochs.waiting.insert(index);
         Some(id)

@@ -8,7 +8,6 @@ use crate::analysis::AbstractObject;
 use crate::model::{FuncId, Type};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::expr::Expr;
-use crate::symbolic::memory::Place;
 use crate::symbolic::state::{State, Thread, Val};
 
 impl World {
@@ -69,17 +68,7 @@ impl World {
 
     pub(super) fn create(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
         let entry = op.pointer(self, Arg::Entry);
-        let targets = op.engine.resolve(entry);
-        let function = match targets.as_slice() {
-            [only] => match only.place {
-                Place::Object(object, _) => match op.engine.objects.info(object).kind {
-                    AbstractObject::Function(function) => Some(function),
-                    _ => None,
-                },
-                _ => None,
-            },
-            _ => None,
-        };
+        let function = op.named_function(entry);
         let Some(function) = function.filter(|f| !op.engine.module.functions[*f].is_declaration())
         else {
             return Attempt::Gap(format!(
@@ -152,13 +141,7 @@ impl World {
 
     /// The thread that a handle names.
     fn named(&mut self, op: &mut Operation<'_, '_>, handle: Expr) -> Option<usize> {
-        let targets = op.engine.resolve(handle);
-        let [only] = targets.as_slice() else {
-            return None;
-        };
-        let Place::Object(object, _) = only.place else {
-            return None;
-        };
+        let object = op.named_object(handle)?;
         self.threads.iter().position(|info| info.handle == object)
     }
 
@@ -214,13 +197,7 @@ impl World {
     }
 
     fn gone_named(&mut self, op: &mut Operation<'_, '_>, handle: Expr) -> Option<usize> {
-        let targets = op.engine.resolve(handle);
-        let [only] = targets.as_slice() else {
-            return None;
-        };
-        let Place::Object(object, _) = only.place else {
-            return None;
-        };
+        let object = op.named_object(handle)?;
         self.gone.iter().position(|gone| gone.handle == object)
     }
 

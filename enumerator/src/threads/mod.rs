@@ -23,6 +23,7 @@ use std::rc::Rc;
 
 use schedules::primitives::{Arg, NodeOp, PRIMITIVES, Primitive};
 
+use crate::analysis::AbstractObject;
 use crate::model::{Call, FuncId, InstrId, Type};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::expr::Expr;
@@ -196,6 +197,26 @@ impl<'m> Operation<'_, 'm> {
     pub(crate) fn argument(&mut self, world: &mut World, index: usize) -> Expr {
         let (value, ty) = (&self.call.args[index], &self.call.arg_types[index]);
         self.engine.scalar(&mut world.state, self.slot, value, ty)
+    }
+
+    /// The one object that a pointer or handle names.
+    pub(crate) fn named_object(&mut self, pointer: Expr) -> Option<ObjId> {
+        match self.engine.resolve(pointer).as_slice() {
+            [only] => match only.place {
+                Place::Object(object, _) => Some(object),
+                Place::Null | Place::Unknown(_) => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The one function of the program that a pointer names.
+    pub(crate) fn named_function(&mut self, pointer: Expr) -> Option<FuncId> {
+        let object = self.named_object(pointer)?;
+        match self.engine.objects.info(object).kind {
+            AbstractObject::Function(function) => Some(function),
+            _ => None,
+        }
     }
 
     pub(crate) fn kind(&self, op: NodeOp, subject: Subject) -> NodeKind {

@@ -4,10 +4,8 @@ use schedules::primitives::{Arg, NodeOp};
 
 use super::trail::{NodeKind, SiteRef, Subject};
 use super::{Attempt, Blocked, Kind, OnceState, Operation, World};
-use crate::analysis::AbstractObject;
 use crate::model::InstrId;
 use crate::symbolic::engine::Engine;
-use crate::symbolic::memory::Place;
 
 impl World {
     pub(super) fn once_enter(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
@@ -33,18 +31,7 @@ impl World {
             }),
             OnceState::Never => {
                 let routine = op.pointer(self, Arg::Routine);
-                let targets = op.engine.resolve(routine);
-                let function = match targets.as_slice() {
-                    [only] => match only.place {
-                        Place::Object(object, _) => match op.engine.objects.info(object).kind {
-                            AbstractObject::Function(function) => Some(function),
-                            _ => None,
-                        },
-                        _ => None,
-                    },
-                    _ => None,
-                };
-                let Some(function) = function else {
+                let Some(function) = op.named_function(routine) else {
                     return Attempt::Gap(format!("the routine at {} is not known", op.place()));
                 };
                 if op.engine.module.functions[function].is_declaration() {
