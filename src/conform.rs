@@ -31,6 +31,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
             crate::output::print(&format!("does not conform: {departure}\n"))?;
             Ok(Verdict::Findings)
         }
-        Err(error @ NotAllowed::OtherProgram) => bail!("{shown}: {error}"),
+        Err(error @ (NotAllowed::OtherProgram | NotAllowed::OtherPlan)) => {
+            bail!("{shown}: {error}")
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use schedules::file::BuiltFor;
 use schedules::text::parse;
 use schedules::trace::{Record, RecordKind, Trace};
 
@@ -172,7 +173,7 @@ fn check() {
 #[test]
 fn conform() {
     let shelf = Shelf::new();
-    let write = |name: &str, site: u32, fingerprint: [u8; 16]| {
+    let write = |name: &str, site: u32, fingerprint: [u8; 16], plan: [u8; 16]| {
         let record = Record {
             sequence: 0,
             thread: 0,
@@ -193,14 +194,15 @@ fn conform() {
             ..record
         };
         let trace = Trace {
-            fingerprint,
+            program: BuiltFor { fingerprint, plan },
             records: vec![record, node],
         };
         std::fs::write(shelf.path(name), trace.to_bytes()).unwrap();
     };
-    write("good", 1, [0; 16]);
-    write("bad", 3, [0; 16]);
-    write("other", 1, [1; 16]);
+    write("good", 1, [0; 16], BuiltFor::ANY_PLAN);
+    write("bad", 3, [0; 16], BuiltFor::ANY_PLAN);
+    write("other", 1, [1; 16], BuiltFor::ANY_PLAN);
+    write("planned", 1, [0; 16], [1; 16]);
     shelf.says(
         &["conform", "handover.heddle", "good"],
         0,
@@ -215,6 +217,11 @@ fn conform() {
         &["conform", "handover.heddle", "other"],
         2,
         "other: the trace is of another program",
+    );
+    shelf.says(
+        &["conform", "handover.heddle", "planned"],
+        2,
+        "planned: the trace is of a program built with another archive",
     );
 }
 

@@ -8,6 +8,7 @@ use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 use std::sync::{Once, OnceLock};
 
+use schedules::file::BuiltFor;
 use schedules::{ArchivedArchive, OpenArchive};
 
 use crate::options::{self, Options, Where};
@@ -19,7 +20,7 @@ use crate::{exit, trace};
 #[repr(C)]
 struct Program {
     magic: [u8; 8],
-    fingerprint: [u8; 16],
+    built_for: BuiltFor,
     root_count: u64,
     roots: *const usize,
     shadow_count: u64,
@@ -30,7 +31,7 @@ struct Program {
     embedded_size: u64,
 }
 
-const MAGIC: [u8; 8] = *b"HEDDLE\0\x01";
+const MAGIC: [u8; 8] = *b"HEDDLE\0\x02";
 
 // A weak reference: the runtime's own tests have no such constant.
 std::arch::global_asm!(
@@ -87,7 +88,7 @@ fn start(program: &'static Program) {
     let archive = open(program, &options);
     check_tables(program, archive);
     if let Some(path) = &options.trace
-        && let Err(failed) = trace::open(path, program.fingerprint)
+        && let Err(failed) = trace::open(path, program.built_for)
     {
         refuse(format_args!("cannot write the trace {path}: {}", failed.0));
     }
@@ -154,7 +155,7 @@ fn open(program: &Program, options: &Options) -> &'static ArchivedArchive {
 
 fn open_embedded(bytes: &'static [u8], program: &Program) -> OpenArchive {
     let opened = OpenArchive::open_embedded(bytes);
-    match opened.and_then(|open| open.check_program(program.fingerprint).map(|()| open)) {
+    match opened.and_then(|open| open.check_program(program.built_for).map(|()| open)) {
         Ok(open) => open,
         Err(refusal) => refuse(format_args!("the archive inside the program: {refusal}")),
     }
@@ -166,7 +167,7 @@ fn open_file(path: &Path, program: &Program) -> OpenArchive {
         Ok(file) => file,
         Err(refused) => refuse(format_args!("{}: {refused}", path.display())),
     };
-    match OpenArchive::read_for(file, path, program.fingerprint) {
+    match OpenArchive::read_for(file, path, program.built_for) {
         Ok(open) => open,
         Err(error) => refuse(format_args!("{error}")),
     }
@@ -189,7 +190,7 @@ fn beside_executable(program: &Program) -> PathBuf {
     }
 }
 
-/// The fingerprints agree; these numbers can only differ if one of the two was changed by hand.
+/// Program and plan agree; these numbers can only differ if one of the two was changed by hand.
 fn check_tables(program: &Program, archive: &ArchivedArchive) {
     let counts = [
         ("roots", program.root_count, archive.roots.len()),

@@ -11,6 +11,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 
 use schedules::archive::ArchivedNode;
+use schedules::file::BuiltFor;
 use schedules::trace::{RECORD_LEN, Record, RecordKind, TraceHeader};
 
 use crate::block::Block;
@@ -97,9 +98,9 @@ impl Log {
 }
 
 /// Creates the trace's file.
-pub(crate) fn open(path: &str, fingerprint: [u8; 16]) -> Result<(), file::Failed> {
+pub(crate) fn open(path: &str, program: BuiltFor) -> Result<(), file::Failed> {
     let descriptor = file::create(path)?;
-    file::write_all(descriptor, &TraceHeader { fingerprint }.to_bytes());
+    file::write_all(descriptor, &TraceHeader { program }.to_bytes());
     // Relaxed: before a second thread exists.
     FILE.store(descriptor, Ordering::Relaxed);
     Ok(())

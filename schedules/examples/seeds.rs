@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use schedules::file::HEADER_LEN;
+use schedules::file::{BuiltFor, HEADER_LEN};
 use schedules::primitives::NodeOp;
 use schedules::text::{Identity, dump, parse};
 use schedules::trace::{Record, RecordKind, Trace};
@@ -64,7 +64,10 @@ fn main() {
         kind,
     };
     let trace = Trace {
-        fingerprint: [0; 16],
+        program: BuiltFor {
+            fingerprint: [0; 16],
+            plan: BuiltFor::ANY_PLAN,
+        },
         records: vec![
             record(0, RecordKind::Epoch, NodeOp::Marker, 0, 0),
             record(1, RecordKind::Node, NodeOp::ThreadCreate, 1, 1),

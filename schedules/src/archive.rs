@@ -32,7 +32,7 @@ use rkyv::{Archive as Rkyv, Deserialize, Portable, Serialize};
 use crate::primitives::{NodeOp, Operand};
 
 /// Grows whenever the layout or the meaning of a field changes.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 macro_rules! archived_id {
     ($($(#[$doc:meta])* $name:ident $prefix:literal;)*) => {$(

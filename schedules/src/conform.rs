@@ -24,6 +24,7 @@ mod report;
 pub use report::{Decided, Followed, Schedule};
 
 use crate::archive::Archive;
+use crate::file::BuiltFor;
 use crate::trace::{Record, Trace};
 
 /// Why a log was not judged to be allowed.
@@ -32,6 +33,9 @@ pub enum NotAllowed {
     /// Input: the log of another program.
     #[error("the trace is of another program than the archive (fingerprints differ)")]
     OtherProgram,
+    /// Input: the log of this program instrumented by another archive.
+    #[error("the trace is of a program built with another archive (plans differ)")]
+    OtherPlan,
     /// Finding: an event that the archive does not allow.
     #[error(transparent)]
     Departure(#[from] Departure),
@@ -106,8 +110,12 @@ pub enum Wrong {
 
 /// Judges a run.
 pub fn conform(archive: &Archive, trace: &Trace) -> Result<Followed, NotAllowed> {
-    if trace.fingerprint != archive.program.fingerprint {
+    let (ran, archived) = (trace.program, archive.built_for());
+    if ran.fingerprint != archived.fingerprint {
         return Err(NotAllowed::OtherProgram);
+    }
+    if ran.plan != BuiltFor::ANY_PLAN && ran.plan != archived.plan {
+        return Err(NotAllowed::OtherPlan);
     }
     let mut run = follow::Run::new(archive);
     for record in &trace.records {

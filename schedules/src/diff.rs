@@ -1,14 +1,14 @@
 //! What changed between two archives, by epoch and schedule.
 //!
 //! Ids mean nothing across archives, so everything is compared by what it stands for: sites by their stable ids, epochs by their
-//! contexts, schedules by the decisions that lead to them, nodes by site, operation, object and what they wait for. Lines
+//! contexts (those that begin at the same places, and differ in who holds what, in their order), schedules by the decisions that lead to them, nodes by site, operation, object and what they wait for. Lines
 //! that only moved are no change.
 //!
 //! At most [`MOST_SCHEDULES`] schedules of an epoch are compared; a difference that says so is reported where there are more.
 
 use std::collections::BTreeMap;
 
-use crate::archive::{Archive, EpochId, Next, SiteId, StepId};
+use crate::archive::{Archive, Epoch, EpochId, Next, SiteId, StepId};
 use crate::conform::Decided;
 use crate::ids::Id;
 use crate::order::Lanes;
@@ -106,8 +106,8 @@ fn lists(old: &[String], new: &[String], what: &str, differences: &mut Differenc
     }
 }
 
-/// By slot: the stable ids of a context's frames.
-type EpochKey = Vec<Vec<u64>>;
+/// By slot: the stable ids of a context's frames; then how many epochs before it begin at the same places.
+type EpochKey = (Vec<Vec<u64>>, usize);
 
 /// By decisions: a schedule's number and path.
 type Schedules = BTreeMap<Vec<String>, (u64, Vec<(StepId, u32)>)>;
@@ -127,24 +127,18 @@ struct Content {
 
 impl<'a> Side<'a> {
     fn of(archive: &'a Archive) -> Self {
-        let key = |epoch: &crate::archive::Epoch| -> EpochKey {
-            let contexts = epoch.contexts.iter();
-            contexts
-                .map(|context| {
-                    let frames = archive.contexts[context.index()].frames.iter();
-                    frames
-                        .map(|site| archive.sites[site.index()].stable)
-                        .collect()
-                })
-                .collect()
-        };
-        let rows = archive.epochs.iter().enumerate();
+        let mut epochs = BTreeMap::new();
+        let mut alike: BTreeMap<Vec<Vec<u64>>, usize> = BTreeMap::new();
+        for (index, epoch) in archive.epochs.iter().enumerate() {
+            let places = places(archive, epoch);
+            let before = alike.entry(places.clone()).or_default();
+            epochs.insert((places, *before), EpochId::from_index(index));
+            *before += 1;
+        }
         Self {
             archive,
             paths: Paths::of(archive),
-            epochs: rows
-                .map(|(index, epoch)| (key(epoch), EpochId::from_index(index)))
-                .collect(),
+            epochs,
         }
     }
 
@@ -225,7 +219,7 @@ impl<'a> Side<'a> {
             }
             Next::Epoch { epoch, .. } => format!("then {}", self.describe_epoch(*epoch)),
             Next::Exit => "then exit".into(),
-            Next::Deadlock { stuck, .. } => {
+            Next::Deadlock { stuck, certain, .. } => {
                 let threads: Vec<String> = stuck
                     .iter()
                     .map(|stuck| {
@@ -237,12 +231,25 @@ impl<'a> Side<'a> {
                         )
                     })
                     .collect();
-                format!("deadlock: {}", threads.join(", "))
+                let how = if *certain { "certain" } else { "possible" };
+                format!("{how} deadlock: {}", threads.join(", "))
             }
             Next::Unexplored { .. } => "unexplored".into(),
             Next::Early { .. } | Next::Late { .. } => "undecided".into(),
         }
     }
+}
+
+/// Where an epoch's threads stand, by slot.
+fn places(archive: &Archive, epoch: &Epoch) -> Vec<Vec<u64>> {
+    let stable = |site: &SiteId| archive.sites[site.index()].stable;
+    let contexts = epoch.contexts.iter();
+    contexts
+        .map(|context| {
+            let frames = archive.contexts[context.index()].frames.iter();
+            frames.map(stable).collect()
+        })
+        .collect()
 }
 
 fn epochs(

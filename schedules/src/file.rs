@@ -1,4 +1,4 @@
-//! The file around an archive: a fixed header of 64 bytes, then the body.
+//! The file around an archive: a fixed header of 80 bytes, then the body.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -8,7 +8,8 @@
 //! | 16..24 | length of the body |
 //! | 24..40 | XXH3-128 of the body |
 //! | 40..56 | fingerprint of the prepared program |
-//! | 56..64 | XXH3-64 of bytes 0..56 |
+//! | 56..72 | digest of the plan: how sites, roots and shadows are numbered and what is inserted where |
+//! | 72..80 | XXH3-64 of bytes 0..72 |
 //!
 //! Header numbers are little-endian whatever the body is. Every bit of a file is covered by one of the two checksums.
 //! Checksums find accidents; the reader does not rely on them for memory safety.
@@ -24,7 +25,10 @@ use crate::read::Refusal;
 pub const MAGIC: [u8; 8] = *b"\x89HDL\r\n\x1a\n";
 
 /// Length of the header.
-pub const HEADER_LEN: usize = 64;
+pub const HEADER_LEN: usize = 80;
+
+/// Where the header's own checksum stands; it covers what is before it.
+const OWN_CHECKSUM: usize = HEADER_LEN - 8;
 
 /// Longest body the reader takes: far above any real archive, and small enough not to exhaust a machine.
 pub const MAX_BODY_LEN: u64 = 8 << 30;
@@ -91,6 +95,22 @@ const fn machine_here() -> u16 {
     }
 }
 
+/// What ties an instrumented program to the archives it may follow.
+/// Part of `__heddle_program`, so its layout is fixed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct BuiltFor {
+    /// XXH3-128 of the prepared bitcode.
+    pub fingerprint: [u8; 16],
+    /// [`plan_digest`](crate::plan_digest) of the archive that instrumentation read; [`BuiltFor::ANY_PLAN`] if nobody knows.
+    pub plan: [u8; 16],
+}
+
+impl BuiltFor {
+    /// For programs that no archive was the plan of: instrumented by hand. Instrumentation never writes it.
+    pub const ANY_PLAN: [u8; 16] = [0; 16];
+}
+
 /// A header as numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
@@ -102,19 +122,19 @@ pub struct Header {
     pub body_len: u64,
     /// XXH3-128 of them.
     pub body_hash: u128,
-    /// The program's fingerprint, also in the body.
-    pub fingerprint: [u8; 16],
+    /// What the archive is for; the body says the same.
+    pub built_for: BuiltFor,
 }
 
 impl Header {
     /// The header of `body`.
-    pub fn new(body: &[u8], fingerprint: [u8; 16]) -> Self {
+    pub fn new(body: &[u8], built_for: BuiltFor) -> Self {
         Self {
             version: FORMAT_VERSION,
             architecture: Architecture::HERE,
             body_len: body.len() as u64,
             body_hash: xxh3_128(body),
-            fingerprint,
+            built_for,
         }
     }
 
@@ -126,9 +146,10 @@ impl Header {
         bytes[12..16].copy_from_slice(&self.architecture.to_bytes());
         bytes[16..24].copy_from_slice(&self.body_len.to_le_bytes());
         bytes[24..40].copy_from_slice(&self.body_hash.to_le_bytes());
-        bytes[40..56].copy_from_slice(&self.fingerprint);
-        let own = xxh3_64(&bytes[..56]);
-        bytes[56..64].copy_from_slice(&own.to_le_bytes());
+        bytes[40..56].copy_from_slice(&self.built_for.fingerprint);
+        bytes[56..72].copy_from_slice(&self.built_for.plan);
+        let own = xxh3_64(&bytes[..OWN_CHECKSUM]);
+        bytes[OWN_CHECKSUM..].copy_from_slice(&own.to_le_bytes());
         bytes
     }
 
@@ -162,7 +183,10 @@ impl Header {
             architecture: Architecture::from_bytes(u32_at(12).to_le_bytes()),
             body_len: u64_at(16),
             body_hash: u128::from(u64_at(24)) | u128::from(u64_at(32)) << 64,
-            fingerprint: *field(40).first_chunk().expect("in header"),
+            built_for: BuiltFor {
+                fingerprint: *field(40).first_chunk().expect("in header"),
+                plan: *field(56).first_chunk().expect("in header"),
+            },
         }
     }
 
@@ -174,8 +198,8 @@ impl Header {
         if found < FORMAT_VERSION {
             return Err(Refusal::OlderVersion { found });
         }
-        let own = u64::from_le_bytes(*bytes[56..].first_chunk().expect("in header"));
-        if xxh3_64(&bytes[..56]) != own {
+        let own = u64::from_le_bytes(*bytes[OWN_CHECKSUM..].first_chunk().expect("in header"));
+        if xxh3_64(&bytes[..OWN_CHECKSUM]) != own {
             return Err(Refusal::HeaderCorrupted);
         }
         if self.architecture != Architecture::HERE {

@@ -17,6 +17,7 @@ pub mod json;
 pub mod lanes;
 pub mod order;
 pub mod paths;
+pub mod plan_digest;
 pub mod predicate;
 pub mod primitives;
 pub mod ranges;

@@ -17,8 +17,9 @@ use std::path::{Path, PathBuf};
 use memmap2::{MmapMut, MmapOptions};
 
 use crate::archive::{Archive, ArchivedArchive, FORMAT_VERSION};
-use crate::file::{Architecture, HEADER_LEN, Header, MAX_BODY_LEN};
+use crate::file::{Architecture, BuiltFor, HEADER_LEN, Header, MAX_BODY_LEN};
 use crate::inplace::{Checked, Sealed};
+use crate::plan_digest;
 use crate::ranges::{self, Broken};
 
 /// Why a file was not opened as an archive.
@@ -76,6 +77,9 @@ pub enum Refusal {
     /// Input: header and body name different programs.
     #[error("is malformed: header and contents name different programs")]
     TwoFingerprints,
+    /// Input: header and body number the program's sites differently.
+    #[error("is malformed: header and contents have different plans")]
+    TwoPlans,
     /// Unsupported: made by an older Heddle.
     #[error(
         "was made by an older Heddle (format {found}, this one reads format {FORMAT_VERSION}); enumerate the program again"
@@ -93,6 +97,12 @@ pub enum Refusal {
         found = hex(.found), expected = hex(.expected)
     )]
     WrongProgram { expected: [u8; 16], found: [u8; 16] },
+    /// Input: an archive of this program, but not the one it was instrumented by, which has other sites under the same numbers.
+    #[error(
+        "was made with other options than this program (plan {found}, expected {expected}); build program and archive together",
+        found = hex(.found), expected = hex(.expected)
+    )]
+    OtherPlan { expected: [u8; 16], found: [u8; 16] },
     /// Limit: more than [`MAX_BODY_LEN`].
     #[error("says it has {found} bytes; the limit is {MAX_BODY_LEN}")]
     TooLarge { found: u64 },
@@ -112,6 +122,7 @@ fn hex(bytes: &[u8]) -> String {
 pub struct OpenArchive {
     store: Store,
     bytes: u64,
+    plan: [u8; 16],
 }
 
 enum Store {
@@ -143,8 +154,8 @@ impl OpenArchive {
             })
     }
 
-    /// Opens the file at `path`, which must have been made from the program with this fingerprint.
-    pub fn open_for(path: &Path, program: [u8; 16]) -> Result<Self, OpenError> {
+    /// Opens the file at `path`, which must be one that this program can follow.
+    pub fn open_for(path: &Path, program: BuiltFor) -> Result<Self, OpenError> {
         let open = Self::open(path)?;
         open.check_program(program).map_err(|reason| OpenError {
             path: path.to_owned(),
@@ -154,7 +165,7 @@ impl OpenArchive {
     }
 
     /// As [`OpenArchive::open_for`], for a file that the caller has opened, and looked at, itself; `path` is for messages.
-    pub fn read_for(file: File, path: &Path, program: [u8; 16]) -> Result<Self, OpenError> {
+    pub fn read_for(file: File, path: &Path, program: BuiltFor) -> Result<Self, OpenError> {
         let open = regular(file).and_then(read_opened).and_then(Self::from_map);
         let checked = open.and_then(|open| open.check_program(program).map(|()| open));
         checked.map_err(|reason| OpenError {
@@ -196,11 +207,15 @@ impl OpenArchive {
         let open = Self {
             store,
             bytes: len as u64,
+            plan: header.built_for.plan,
         };
-        if open.archive().program.fingerprint != header.fingerprint {
+        if open.archive().program.fingerprint != header.built_for.fingerprint {
             return Err(Refusal::TwoFingerprints);
         }
         ranges::check(open.archive())?;
+        if plan_digest::of(open.archive()) != open.plan {
+            return Err(Refusal::TwoPlans);
+        }
         Ok(open)
     }
 
@@ -213,11 +228,28 @@ impl OpenArchive {
         }
     }
 
-    /// Refuses the archive of another program.
-    pub fn check_program(&self, expected: [u8; 16]) -> Result<(), Refusal> {
-        let found = self.archive().program.fingerprint;
-        if found != expected {
-            return Err(Refusal::WrongProgram { expected, found });
+    /// What the archive is for.
+    pub fn built_for(&self) -> BuiltFor {
+        BuiltFor {
+            fingerprint: self.archive().program.fingerprint,
+            plan: self.plan,
+        }
+    }
+
+    /// Refuses an archive that `program` cannot follow: another program's, or one that numbers this one's sites differently.
+    pub fn check_program(&self, program: BuiltFor) -> Result<(), Refusal> {
+        let found = self.built_for();
+        if found.fingerprint != program.fingerprint {
+            return Err(Refusal::WrongProgram {
+                expected: program.fingerprint,
+                found: found.fingerprint,
+            });
+        }
+        if program.plan != BuiltFor::ANY_PLAN && found.plan != program.plan {
+            return Err(Refusal::OtherPlan {
+                expected: program.plan,
+                found: found.plan,
+            });
         }
         Ok(())
     }

@@ -14,16 +14,17 @@
 //!
 //! Deliberately absent: times, addresses, and how the runtime buffers.
 
+use crate::file::BuiltFor;
 use crate::primitives::NodeOp;
 
 /// First bytes of each trace.
 pub const TRACE_MAGIC: [u8; 8] = *b"HDLTRACE";
 
 /// Grows whenever the layout or meaning of a record changes.
-pub const TRACE_VERSION: u32 = 1;
+pub const TRACE_VERSION: u32 = 2;
 
 /// Size of the header.
-pub const TRACE_HEADER_LEN: usize = 32;
+pub const TRACE_HEADER_LEN: usize = 48;
 
 /// Size of a record.
 pub const RECORD_LEN: usize = 40;
@@ -31,17 +32,18 @@ pub const RECORD_LEN: usize = 40;
 /// How a trace begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceHeader {
-    /// Of the program that ran.
-    pub fingerprint: [u8; 16],
+    /// The program that ran.
+    pub program: BuiltFor,
 }
 
 impl TraceHeader {
-    /// As it stands in the file: magic, version, four zero bytes, fingerprint.
+    /// As it stands in the file: magic, version, four zero bytes, fingerprint, plan.
     pub fn to_bytes(self) -> [u8; TRACE_HEADER_LEN] {
         let mut bytes = [0; TRACE_HEADER_LEN];
         bytes[0..8].copy_from_slice(&TRACE_MAGIC);
         bytes[8..12].copy_from_slice(&TRACE_VERSION.to_le_bytes());
-        bytes[16..32].copy_from_slice(&self.fingerprint);
+        bytes[16..32].copy_from_slice(&self.program.fingerprint);
+        bytes[32..48].copy_from_slice(&self.program.plan);
         bytes
     }
 }
@@ -134,8 +136,8 @@ impl Record {
 /// A trace in the order of its numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// Of the program that ran.
-    pub fingerprint: [u8; 16],
+    /// The program that ran.
+    pub program: BuiltFor,
     /// Ascending by sequence.
     pub records: Vec<Record>,
 }
@@ -187,7 +189,10 @@ impl Trace {
         let whole = whole.count();
         records.truncate(whole);
         Ok(Self {
-            fingerprint: *header[16..].first_chunk().expect("in header"),
+            program: BuiltFor {
+                fingerprint: *header[16..].first_chunk().expect("in header"),
+                plan: *header[32..].first_chunk().expect("in header"),
+            },
             records,
         })
     }
@@ -195,7 +200,7 @@ impl Trace {
     /// As a file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let header = TraceHeader {
-            fingerprint: self.fingerprint,
+            program: self.program,
         };
         let mut bytes = header.to_bytes().to_vec();
         for record in &self.records {

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::archive::Archive;
 use crate::file::Header;
+use crate::plan_digest;
 use crate::ranges::{self, Broken};
 
 /// Why an archive was not written. What was at the path before is still there.
@@ -40,7 +41,7 @@ impl Archive {
     /// The bytes of a file that holds this archive.
     pub fn to_bytes(&self) -> Vec<u8> {
         let body = self.body();
-        let header = Header::new(&body, self.program.fingerprint);
+        let header = Header::new(&body, plan_digest::built_for_body(&body));
         let mut bytes = Vec::with_capacity(body.len() + crate::file::HEADER_LEN);
         bytes.extend_from_slice(&header.to_bytes());
         bytes.extend_from_slice(&body);
@@ -59,7 +60,7 @@ impl Archive {
             path: path.to_owned(),
             broken,
         })?;
-        let header = Header::new(&body, self.program.fingerprint).to_bytes();
+        let header = Header::new(&body, plan_digest::built_for_body(&body)).to_bytes();
         write_atomically(path, &[&header, &body])
     }
 }

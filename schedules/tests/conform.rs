@@ -1,6 +1,7 @@
 //! Logs that an archive allows are allowed, and each way of departing from it is found.
 
 use schedules::conform::{NotAllowed, conform};
+use schedules::file::BuiltFor;
 use schedules::text::parse;
 use schedules::trace::{Record, RecordKind, Trace};
 use schedules::{Archive, StepId};
@@ -62,7 +63,7 @@ fn log(archive: &Archive, words: &str) -> Trace {
         records.push(record);
     }
     Trace {
-        fingerprint: archive.program.fingerprint,
+        program: archive.built_for(),
         records,
     }
 }
@@ -248,11 +249,21 @@ fn nodes_are_what_they_say() {
     );
     assert!(change(5, |record| record.step = 9999).contains("do not lead to"));
     assert!(change(5, |record| record.slot = 9999).contains("its slot has nodes"));
-    let other = Trace {
-        fingerprint: [1; 16],
-        records: vec![],
+    let of = |program| {
+        let records = vec![];
+        conform(&archive, &Trace { program, records })
     };
-    assert_eq!(conform(&archive, &other), Err(NotAllowed::OtherProgram));
+    let program = archive.built_for();
+    let fingerprint = [1; 16];
+    let other = BuiltFor {
+        fingerprint,
+        ..program
+    };
+    assert_eq!(of(other), Err(NotAllowed::OtherProgram));
+    let plan = [1; 16];
+    assert_eq!(of(BuiltFor { plan, ..program }), Err(NotAllowed::OtherPlan));
+    let plan = BuiltFor::ANY_PLAN;
+    assert!(of(BuiltFor { plan, ..program }).is_ok());
     assert_eq!(archive.epochs[1].root, StepId(3));
 }
 

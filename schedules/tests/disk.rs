@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use schedules::file::BuiltFor;
 use schedules::text::parse;
 use schedules::{Archive, OpenArchive};
 
@@ -121,9 +122,11 @@ fn other_programs_have_their_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.heddle");
     small().write(&path).unwrap();
-    let error = OpenArchive::open_for(&path, [7; 16])
-        .unwrap_err()
-        .to_string();
+    let other = BuiltFor {
+        fingerprint: [7; 16],
+        plan: BuiltFor::ANY_PLAN,
+    };
+    let error = OpenArchive::open_for(&path, other).unwrap_err().to_string();
     assert!(error.contains("belongs to another program"), "{error}");
     assert!(error.contains("a.heddle"), "{error}");
 }

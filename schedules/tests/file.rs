@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use schedules::file::{Architecture, HEADER_LEN, Header};
+use schedules::file::{Architecture, BuiltFor, HEADER_LEN, Header};
 use schedules::primitives::NodeOp;
 use schedules::{
     Archive, ArchiveBuilder, BuildNode, Next, OpenArchive, Position, Program, Refusal, Site,
@@ -93,7 +93,7 @@ fn what_is_written_is_read() {
     assert_eq!(Archive::read(&path).unwrap(), archive);
     assert_eq!(std::fs::read(&path).unwrap(), archive.to_bytes());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    assert!(OpenArchive::open_for(&path, [9; 16]).is_ok());
+    assert!(OpenArchive::open_for(&path, archive.built_for()).is_ok());
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn each_wrong_file_has_its_error() {
     let good = sample().to_bytes();
     assert_eq!(refusal(b""), "is empty");
     assert_eq!(refusal(b"hello"), "is not a Heddle archive");
-    assert_eq!(refusal(&good[..20]), "is truncated: 20 bytes of 64");
+    assert_eq!(refusal(&good[..20]), "is truncated: 20 bytes of 80");
     assert!(refusal(&good[..good.len() - 1]).starts_with("is truncated"));
     let mut longer = good.clone();
     longer.push(0);
@@ -196,16 +196,42 @@ fn each_wrong_file_has_its_error() {
     );
     assert!(
         with(Header {
-            fingerprint: [1; 16],
+            built_for: BuiltFor {
+                fingerprint: [1; 16],
+                ..header.built_for
+            },
             ..header
         })
         .contains("different programs")
     );
+    assert!(
+        with(Header {
+            built_for: BuiltFor {
+                plan: [1; 16],
+                ..header.built_for
+            },
+            ..header
+        })
+        .contains("different plans")
+    );
     let open = OpenArchive::open_bytes(&good).unwrap();
+    let program = open.built_for();
+    assert_eq!(program, header.built_for);
+    let fingerprint = [1; 16];
     assert!(matches!(
-        open.check_program([1; 16]),
+        open.check_program(BuiltFor {
+            fingerprint,
+            ..program
+        }),
         Err(Refusal::WrongProgram { .. })
     ));
+    let plan = [1; 16];
+    assert!(matches!(
+        open.check_program(BuiltFor { plan, ..program }),
+        Err(Refusal::OtherPlan { .. })
+    ));
+    let plan = BuiltFor::ANY_PLAN;
+    assert!(open.check_program(BuiltFor { plan, ..program }).is_ok());
     let error = OpenArchive::open(Path::new("/nonexistent/x.heddle")).unwrap_err();
     assert_eq!(error.to_string(), "/nonexistent/x.heddle: no such file");
 }

@@ -156,3 +156,23 @@ fn differences_are_told() {
     "#]]
     .assert_eq(&lines);
 }
+
+#[test]
+fn epochs_that_begin_alike_are_compared_one_by_one() {
+    let (before, after) = HANDOVER.rsplit_once("next epoch1").unwrap();
+    let end = "epoch2 slots 2 root step4 at context2 context1\n  step4 as step3\n    exit\n";
+    let text = format!("{before}next epoch2{after}\n{end}");
+    let old = parse(&text).unwrap();
+    assert_eq!(diff(&old, &old), []);
+    let changed = text.replacen("    exit\n", "    next epoch0 moves - 0\n", 1);
+    let lines: String = diff(&old, &parse(&changed).unwrap())
+        .iter()
+        .map(|d| format!("{d}\n"))
+        .collect();
+    expect![[r#"
+        ~ schedule epoch1/0
+        -     then exit
+        +     then epoch0 (threads at a.c:10)
+    "#]]
+    .assert_eq(&lines);
+}

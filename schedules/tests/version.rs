@@ -11,7 +11,9 @@ use xxhash_rust::xxh3::xxh3_64;
 /// What a version's files look like.
 struct Recorded {
     version: u32,
-    /// Of the body of `everything.txt`'s archive.
+    /// Of the header of `everything.txt`'s archive; 0 where it was not recorded.
+    header: u64,
+    /// Of its body.
     body: u64,
     /// Of the operations' names, by code, as many as there were.
     operations: (usize, u64),
@@ -20,12 +22,23 @@ struct Recorded {
 }
 
 /// Newest last. Never change a row that was released: append one and raise `FORMAT_VERSION`.
-const VERSIONS: &[Recorded] = &[Recorded {
-    version: 1,
-    body: 13_023_751_344_847_382_697,
-    operations: (49, 17_377_248_181_225_620_602),
-    primitives: (160, 16_194_193_804_412_626_177),
-}];
+const VERSIONS: &[Recorded] = &[
+    Recorded {
+        version: 1,
+        header: 0,
+        body: 13_023_751_344_847_382_697,
+        operations: (49, 17_377_248_181_225_620_602),
+        primitives: (160, 16_194_193_804_412_626_177),
+    },
+    // The plan's digest in the header.
+    Recorded {
+        version: 2,
+        header: 17_957_357_628_605_691_355,
+        body: 13_023_751_344_847_382_697,
+        operations: (49, 17_377_248_181_225_620_602),
+        primitives: (160, 16_194_193_804_412_626_177),
+    },
+];
 
 fn digest<'a>(names: impl Iterator<Item = &'a str>) -> u64 {
     let names: Vec<&str> = names.collect();
@@ -36,7 +49,9 @@ fn digest<'a>(names: impl Iterator<Item = &'a str>) -> u64 {
 fn changed_files_have_a_new_version() {
     let recorded = VERSIONS.last().unwrap();
     let archive = schedules::text::parse(include_str!("archives/everything.txt")).unwrap();
-    let body = xxh3_64(&archive.to_bytes()[HEADER_LEN..]);
+    let bytes = archive.to_bytes();
+    let (header, body) = bytes.split_at(HEADER_LEN);
+    let (header, body) = (xxh3_64(header), xxh3_64(body));
     let operations: Vec<String> = NodeOp::ALL.iter().map(|op| format!("{op:?}")).collect();
     let (count, _) = recorded.operations;
     let operations = (
@@ -51,11 +66,12 @@ fn changed_files_have_a_new_version() {
     assert_eq!(
         (
             recorded.version,
+            recorded.header,
             recorded.body,
             recorded.operations,
             recorded.primitives
         ),
-        (FORMAT_VERSION, body, operations, primitives),
+        (FORMAT_VERSION, header, body, operations, primitives),
         "files differ from those of format {}: raise FORMAT_VERSION in schedules/src/archive.rs and append a row here \
          ({} operations, {} primitives)",
         recorded.version,

@@ -256,6 +256,13 @@ fn wrong_archives_stop_the_program_before_main() {
     let mut other = Archive::from_bytes(&good).expect("good");
     other.program.fingerprint[3] ^= 1;
     refused(Some(&other.to_bytes()), "belongs to another program");
+    // The same program's sites under other numbers, as other options may give them.
+    let mut other = Archive::from_bytes(&good).expect("good");
+    other.sites.reverse();
+    refused(Some(&other.to_bytes()), "was made with other options");
+    let mut other = Archive::from_bytes(&good).expect("good");
+    other.plan.markers.push(SiteId(0));
+    refused(Some(&other.to_bytes()), "was made with other options");
     refused(Some(&good[..good.len() - 7]), "is truncated");
     refused(Some(&good[..40]), "is truncated");
     for at in [good.len() / 2, good.len() - 1] {
@@ -269,6 +276,11 @@ fn wrong_archives_stop_the_program_before_main() {
     );
     refused(Some(b""), "is empty");
     refused(None, "no such file");
+    // Another archive with the same plan serves the same program.
+    let mut other = Archive::from_bytes(&good).expect("good");
+    other.program.assumptions.push("argc == 1".into());
+    std::fs::write(shop.path("prog.heddle"), other.to_bytes()).expect("file");
+    shop.run("prog", &[], "").exits(0);
     std::fs::write(shop.path("prog.heddle"), &good).expect("file");
     shop.run("prog", &[], "").exits(0);
 }

@@ -5,6 +5,7 @@
 use std::process::Command;
 
 use crate::handmade::LockOrder;
+use crate::workshop::Workshop;
 
 /// Builds `native` with `heddle cc`, then `prog` from it.
 fn rebuilt(flags: &str) -> LockOrder {
@@ -87,6 +88,50 @@ fn addresses_resolve_to_the_users_lines() {
         "lock_order.c:23",
         "lock_order.c:24",
     ]);
+}
+
+/// A program whose threads spend their time on line 6.
+const HOT: &str = "#include <pthread.h>
+#include <stdio.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long total;
+static unsigned long grind(unsigned long seed) {
+    for (unsigned long i = 0; i < 400000000; i++) seed = seed * 6364136223846793005UL + i;
+    return seed;
+}
+static void *work(void *argument) {
+    unsigned long mine = grind((unsigned long)argument);
+    pthread_mutex_lock(&lock);
+    total += mine;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, (void *)1);
+    pthread_join(thread, NULL);
+    printf(\"%lu\\n\", total);
+    return 0;
+}
+";
+
+#[test]
+fn perf_finds_the_users_lines() {
+    let shop = Workshop::new();
+    let may_record = shop.shell("perf record -q -e task-clock:u -o /dev/null true");
+    if !may_record.status.success() {
+        println!("skipped: perf is not there or may not record here");
+        return;
+    }
+    shop.write("hot.c", HOT);
+    shop.shell("$HEDDLE cc -g -O2 hot.c -o native -lpthread && $HEDDLE build ./native -o prog")
+        .exits(0);
+    shop.shell(
+        "perf record -q -e task-clock:u -F 499 -o samples ./prog > enforced && ./native > plain && cmp enforced plain && \
+         perf report -i samples --stdio --no-children -s sym,srcline > report && grep -v '^#' report | sed '/^$/d' > lines && head -1 lines",
+    )
+    .exits(0)
+    .says(&["[.] work", "hot.c:6"]);
 }
 
 #[test]

@@ -103,9 +103,11 @@ pub(super) fn describe(
         }
         None => (null, 0),
     };
+    let built_for = archive.built_for();
     let fields = [
-        module.bytes(b"HEDDLE\0\x01"),
-        module.bytes(&archive.program.fingerprint),
+        module.bytes(b"HEDDLE\0\x02"),
+        module.bytes(&built_for.fingerprint),
+        module.bytes(&built_for.plan),
         number(archive.roots.len()),
         roots(hooks, archive)?,
         number(archive.shadows.len()),

@@ -113,6 +113,7 @@ static void say(int error) { printf("%s ", name(error)); }
 struct heddle_program {
   char magic[8];
   uint8_t fingerprint[16];
+  uint8_t plan[16];
   int64_t root_count;
   const void *roots;
   int64_t shadow_count;
@@ -131,5 +132,5 @@ static uint64_t *shadow_address(void) { return shadows; }
 #define HEDDLE_PROGRAM(...)                                                                                            \
   static const void *const roots[] = {__VA_ARGS__};                                                                    \
   const struct heddle_program __heddle_program = {                                                                     \
-      {'H', 'E', 'D', 'D', 'L', 'E', 0, 1}, {7}, sizeof roots / sizeof *roots, roots, MAX_SHADOWS, shadow_address,     \
+      {'H', 'E', 'D', 'D', 'L', 'E', 0, 2}, {7}, {0}, sizeof roots / sizeof *roots, roots, MAX_SHADOWS, shadow_address,     \
       1000000, ARCHIVE, 0, 0}

@@ -3,6 +3,7 @@
 //! No byte pattern may crash, hang or mislead: what opens is verified, evaluated, printed, read back, checked and drawn.
 
 use schedules::file::{HEADER_LEN, Header};
+use schedules::plan_digest;
 use schedules::predicate::{self, Memory};
 use schedules::text::{self, Identity};
 use schedules::trace::Trace;
@@ -57,8 +58,8 @@ impl Effort {
 pub(crate) fn with_header(body: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; HEADER_LEN];
     bytes.extend_from_slice(body);
-    // The fingerprint stands in the body too; seeds have zeros there.
-    let header = Header::new(body, [0; 16]);
+    // What the archive is for stands in both; what is no body has no right header anyway.
+    let header = Header::new(body, plan_digest::built_for_body(body));
     bytes[..HEADER_LEN].copy_from_slice(&header.to_bytes());
     bytes
 }

@@ -37,7 +37,7 @@ pub(crate) fn run(archive: &Archive, seed: u64) -> Trace {
         at = runner.epoch(instance, epoch, threads);
     }
     Trace {
-        fingerprint: archive.program.fingerprint,
+        program: archive.built_for(),
         records: runner.records,
     }
 }
