@@ -18,7 +18,7 @@ use memmap2::{MmapMut, MmapOptions};
 
 use crate::archive::{Archive, ArchivedArchive, FORMAT_VERSION};
 use crate::file::{Architecture, HEADER_LEN, Header, MAX_BODY_LEN};
-use crate::inplace::{Checked, Sealed};
+use crate::inplace::{Checked, Mapped, Sealed};
 use crate::ranges::{self, Broken};
 
 /// Why a file was not opened as an archive.
@@ -114,9 +114,10 @@ pub struct OpenArchive {
     bytes: u64,
 }
 
-enum Store {
+pub(crate) enum Store {
     Sealed(Checked<Sealed>),
     Static(Checked<&'static [u8]>),
+    Mapped(Checked<Mapped>),
 }
 
 impl std::fmt::Debug for OpenArchive {
@@ -192,7 +193,7 @@ impl OpenArchive {
         Self::check_inside(Store::Sealed(store), &header, len)
     }
 
-    fn check_inside(store: Store, header: &Header, len: usize) -> Result<Self, Refusal> {
+    pub(crate) fn check_inside(store: Store, header: &Header, len: usize) -> Result<Self, Refusal> {
         let open = Self {
             store,
             bytes: len as u64,
@@ -210,6 +211,7 @@ impl OpenArchive {
         match &self.store {
             Store::Sealed(checked) => checked.get(),
             Store::Static(checked) => checked.get(),
+            Store::Mapped(checked) => checked.get(),
         }
     }
 
@@ -247,7 +249,7 @@ impl Archive {
 }
 
 /// Checks header, length and checksum.
-fn check_outside(bytes: &[u8]) -> Result<Header, Refusal> {
+pub(crate) fn check_outside(bytes: &[u8]) -> Result<Header, Refusal> {
     let header = Header::parse(bytes)?;
     let expected = header.body_len + HEADER_LEN as u64;
     check_length(expected, bytes.len() as u64)?;
@@ -255,7 +257,7 @@ fn check_outside(bytes: &[u8]) -> Result<Header, Refusal> {
     Ok(header)
 }
 
-fn check_length(expected: u64, found: u64) -> Result<(), Refusal> {
+pub(crate) fn check_length(expected: u64, found: u64) -> Result<(), Refusal> {
     if found < expected {
         return Err(Refusal::Truncated { expected, found });
     }
@@ -295,7 +297,7 @@ fn open_regular(path: &Path) -> Result<(File, u64), Refusal> {
     regular(file)
 }
 
-fn regular(file: File) -> Result<(File, u64), Refusal> {
+pub(crate) fn regular(file: File) -> Result<(File, u64), Refusal> {
     let metadata = file.metadata().map_err(Refusal::Io)?;
     if metadata.is_dir() {
         return Err(Refusal::IsADirectory);
@@ -318,7 +320,7 @@ fn classify(error: io::Error) -> Refusal {
 }
 
 /// Fills `buffer` as far as the file goes.
-fn read_up_to(file: &mut File, buffer: &mut [u8]) -> Result<usize, Refusal> {
+pub(crate) fn read_up_to(file: &mut File, buffer: &mut [u8]) -> Result<usize, Refusal> {
     let mut filled = 0;
     while filled < buffer.len() {
         match file.read(&mut buffer[filled..]) {
