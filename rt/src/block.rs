@@ -70,6 +70,8 @@ pub(crate) struct Block {
     pub(crate) number: u32,
     pub(crate) entry: Option<Start>,
     pub(crate) argument: *mut c_void,
+    /// Where it called `pthread_exit`, if it did.
+    pub(crate) exit_site: u32,
     pub(crate) noise: u64,
     pub(crate) history: History,
 }
@@ -156,6 +158,7 @@ impl Block {
             number: 0,
             entry: None,
             argument: null_mut(),
+            exit_site: crate::node::ANY_SITE,
             noise: 0,
             history: History::new(),
         }

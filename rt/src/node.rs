@@ -40,6 +40,13 @@ impl Found {
             && (node.site() == SiteId(self.site) || self.site == ANY_SITE)
             && self.outcome.is_none_or(|outcome| node.what() == outcome)
     }
+
+    /// Does the thread end at `node`, which stands where what was found would stand?
+    fn is_cancelled_at(&self, node: ArchivedNode) -> bool {
+        node.op() == NodeOp::ThreadCancelled
+            && node.site() == SiteId(self.site)
+            && (self.op.is_cancellation_point() || self.op == NodeOp::CondWake)
+    }
 }
 
 /// Waits for the turn of the node `op` at `site`. Null: no schedule applies.
@@ -152,7 +159,7 @@ pub(crate) fn enter_slowly(block: *mut Block, found: Found) -> *mut Block {
             }
             return std::ptr::null_mut();
         };
-        if !found.is(node) {
+        if !found.is(node) && !found.is_cancelled_at(node) {
             return report::diverged(own, found);
         }
         return if wait_for_turn(own, node) {

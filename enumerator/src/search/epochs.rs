@@ -202,6 +202,7 @@ impl Explorer<'_, '_> {
             .map(|slot| ThreadInfo {
                 created: Some(Event::past()),
                 ended: None,
+                cancel: world.threads[*slot].cancel.as_ref().map(|_| Event::past()),
                 ..world.threads[*slot].clone()
             })
             .collect();
@@ -267,6 +268,7 @@ impl Explorer<'_, '_> {
             status,
             threads,
             gone,
+            keys_last: None,
         };
         for info in &mut renamed.threads {
             for (_, index) in &mut info.routines {
@@ -311,6 +313,10 @@ impl Explorer<'_, '_> {
         }
         for info in &world.threads {
             parts.push(format!("{:?} {:?}", info.created_at, info.joined));
+            parts.extend(info.leaving());
+        }
+        for key in world.state.keys.iter() {
+            parts.push(format!("key {:?} {}", key.destructor, key.deleted));
         }
         Key {
             standing,

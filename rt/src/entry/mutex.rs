@@ -156,16 +156,46 @@ pub(super) unsafe extern "C" fn heddle_pthread_mutex_timedlock(
 ) -> c_int {
     // SAFETY: the program's own arguments, at the call it made.
     let native = || unsafe { native::pthread_mutex_timedlock(mutex, until) };
+    // SAFETY: the caller's promise.
+    unsafe { lock_until(mutex, (timed::REALTIME, until), site, native) }
+}
+
+/// # Safety
+/// As for `pthread_mutex_clocklock`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn heddle_pthread_mutex_clocklock(
+    mutex: *mut pthread_mutex_t,
+    clock: libc::clockid_t,
+    until: *const timespec,
+    site: u32,
+) -> c_int {
+    if !timed::is_clock(clock) {
+        return libc::EINVAL;
+    }
+    // SAFETY: the program's own arguments, at the call it made.
+    let native = || unsafe { native::pthread_mutex_clocklock(mutex, clock, until) };
+    // SAFETY: the caller's promise.
+    unsafe { lock_until(mutex, (clock, until), site, native) }
+}
+
+/// # Safety
+/// As for the C function behind `native`.
+unsafe fn lock_until(
+    mutex: *mut pthread_mutex_t,
+    until: timed::Until,
+    site: u32,
+    native: impl Fn() -> c_int,
+) -> c_int {
     let take = |own: &Block| {
         // SAFETY: a mutex of the program, ours alone until the node is left.
         match lock(own, unsafe { &mut *mutex.cast::<Mutex>() }) {
-            Some(libc::EBUSY) => taken(own, NodeOp::MutexTimedLock, site, native),
+            Some(libc::EBUSY) => taken(own, NodeOp::MutexTimedLock, site, &native),
             Some(result) => result,
             None => native(),
         }
     };
     // SAFETY: the caller's promise.
-    unsafe { timed::perform(NodeOp::MutexTimedLock, site, until, native, take) }
+    unsafe { timed::perform(NodeOp::MutexTimedLock, site, until, &native, take) }
 }
 
 /// A condition wait gives up its mutex.

@@ -25,6 +25,11 @@ static void at_exit(void) {
   puts("at exit");
 }
 static void on_alarm(int signal) { alarms += signal == SIGALRM; }
+static sigjmp_buf way_out;
+static void escape(int signal) {
+  if (alarms++ == 0)
+    siglongjmp(way_out, signal);
+}
 static void destroy(void *value) { destroyed += value != 0; }
 
 static void clean(void *what) { printf("cleaned %s\n", (char *)what); }
@@ -73,6 +78,8 @@ static void in_child(void) {
 
 static int run(const char *what) {
   pthread_t thread, other;
+  if (!strcmp(what, "daemon") && daemon(1, 1) != 0)
+    return 9;
   pthread_attr_t attr;
   pthread_attr_init(&attr);
   if (!strcmp(what, "small"))
@@ -86,7 +93,16 @@ static int run(const char *what) {
     signal(SIGALRM, on_alarm);
     setitimer(ITIMER_REAL, &timer, 0);
   }
-  heddle_pthread_create(&thread, &attr, worker, (void *)(strcmp(what, "alarm") ? what : "slow"), 1);
+  int slow = !strcmp(what, "alarm") || !strcmp(what, "escape");
+  heddle_pthread_create(&thread, &attr, worker, (void *)(slow ? "slow" : what), 1);
+  if (!strcmp(what, "escape")) {
+    /* The first alarm comes while this thread waits for the worker; it leaves the wait and comes again. */
+    struct itimerval timer = {{0, 0}, {0, 300000}};
+    signal(SIGALRM, escape);
+    setitimer(ITIMER_REAL, &timer, 0);
+    if (sigsetjmp(way_out, 1) != 0)
+      puts("escaped");
+  }
   if (!strncmp(what, "blocked", 7)) {
     heddle_pthread_create(&other, 0, blocked, 0, 2);
     touch(20);
@@ -98,6 +114,10 @@ static int run(const char *what) {
       quick_exit(3);
     if (!strcmp(what, "blocked-abort"))
       abort();
+    if (!strcmp(what, "blocked-kill"))
+      kill(getpid(), SIGKILL);
+    if (!strcmp(what, "blocked-exec"))
+      execl("/bin/echo", "echo", "another program", (char *)0);
     return 3;
   }
   if (!strcmp(what, "last")) {
@@ -124,6 +144,11 @@ static int run(const char *what) {
     printf("status %d\n", status);
     fflush(stdout);
     printf("system %d\n", system("true"));
+    child = vfork();
+    if (child == 0)
+      _exit(4);
+    waitpid(child, &status, 0);
+    printf("vfork %d\n", WEXITSTATUS(status));
   }
   if (!strcmp(what, "jump")) {
     static jmp_buf place;
