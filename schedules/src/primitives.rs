@@ -390,7 +390,7 @@ primitives! {
     pthread_setattr_default_np        Refused      Marker            []
     pthread_key_create                Enforced     KeyCreate         [Out Routine]
     pthread_key_delete                Enforced     KeyDelete         [Opaque]
-    pthread_atfork                    Refused      Marker            []
+    pthread_atfork                    Followed     Marker            [Opaque Opaque Opaque]
     pthread_setcancelstate            Followed     Marker            [Opaque Out]
     pthread_setcanceltype             Followed     Marker            [Opaque Out]
     pthread_testcancel                Enforced     TestCancel        []

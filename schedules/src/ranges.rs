@@ -367,16 +367,18 @@ impl Checker<'_> {
 
     /// Nearly all of an archive is nodes, and programs wait for this: first a pass that only says whether all is well.
     fn nodes(&self) -> Result<(), Broken> {
-        let sites = self.archive.sites.len() as u64;
+        let last_site = self.archive.sites.len() as i64 - 1;
         let limits = self.operand_limits();
-        let wrong = self.archive.nodes.iter().fold(false, |wrong, node| {
+        // Negative as soon as one number is above its limit.
+        let sign = self.archive.nodes.iter().fold(0i64, |sign, node| {
             let (shift, limit) = limits[node.op() as usize];
-            wrong
-                | (u64::from(node.site().0) >= sites)
-                | (node.what().wrapping_add(shift) > limit)
-                | (node.flags & !KNOWN_FLAGS != 0)
+            let operand = node.what().wrapping_add(shift);
+            let unknown = -i64::from(node.flags & !KNOWN_FLAGS);
+            sign | (last_site - i64::from(node.site().0))
+                | (i64::from(limit) - i64::from(operand))
+                | unknown
         });
-        if wrong {
+        if sign < 0 {
             self.first_wrong_node()
         } else {
             Ok(())

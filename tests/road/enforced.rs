@@ -37,6 +37,22 @@ fn thread_specific_data_and_its_destructors() {
 }
 
 #[test]
+fn a_lock_that_a_thread_kept_for_itself() {
+    let runs: &[(&[&str], &str)] = &[
+        (&["0", "0"], "0 0\n"),
+        (&["3", "0"], "3 3\n"),
+        (&["20", "1"], "0 40\n"),
+    ];
+    check("thread_data_by_input", runs);
+}
+
+#[test]
+fn a_forked_child_and_its_handler() {
+    let archive = check("forks", &[(&[], "7 1\n")]);
+    assert!(archive.gaps.is_empty());
+}
+
+#[test]
 fn deferred_cancellation_and_cleanup_handlers() {
     let archive = check("cancelled", &[(&[], "3 111 1\n")]);
     assert!(archive.gaps.is_empty());

@@ -218,8 +218,24 @@ impl World {
             "__pthread_register_cancel" => self.push_handler(op),
             "__pthread_unregister_cancel" => self.pop_handler(op),
             "__pthread_unwind_next" => self.unwind(op.engine, op.slot),
+            "pthread_atfork" => self.fork_handlers(op),
             other => Attempt::Gap(format!("`{other}` at {} is not modelled", op.place())),
         }
+    }
+
+    /// Handlers of the child run in a process without a schedule. The others would run inside `fork`.
+    fn fork_handlers(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
+        let none = |world: &mut Self, op: &mut Operation<'_, '_>, index| {
+            let handler = op.argument(world, index);
+            op.engine.pool.as_const(handler) == Some(0)
+        };
+        if none(self, op, 0) && none(self, op, 1) {
+            return op.return_code(self, 0);
+        }
+        Attempt::Gap(format!(
+            "what `fork` runs before and after itself, set up at {}, is not explored",
+            op.place()
+        ))
     }
 
     fn set_cancel_state(&mut self, op: &mut Operation<'_, '_>) -> Attempt {

@@ -6,6 +6,7 @@ use schedules::primitives::NodeOp;
 
 use super::{perform, taken, timed};
 use crate::block::Block;
+use crate::node;
 use crate::sys::native::{self, Mutex, pthread_mutex_t, pthread_mutexattr_t, timespec};
 
 /// Bits of `kind` that say the type; lock elision may set others, which change nothing.
@@ -100,6 +101,27 @@ pub(super) unsafe extern "C" fn heddle_pthread_mutex_lock(
     mutex: *mut pthread_mutex_t,
     site: u32,
 ) -> c_int {
+    if let Some(turn) = node::at_once(NodeOp::MutexLock, site) {
+        // SAFETY: a mutex of the program, ours alone until the node is left.
+        let plain = unsafe { &mut *mutex.cast::<Mutex>() };
+        if plain.kind == 0 && plain.lock == 0 {
+            plain.lock = 1;
+            plain.owner = turn.tid();
+            plain.users = 1;
+            return turn.pass();
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { lock_in_turn(mutex, site) }
+}
+
+/// The general case.
+///
+/// # Safety
+/// As for `pthread_mutex_lock`.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn lock_in_turn(mutex: *mut pthread_mutex_t, site: u32) -> c_int {
     // SAFETY: the program's own arguments, at the call it made.
     let native = || unsafe { native::pthread_mutex_lock(mutex) };
     perform(NodeOp::MutexLock, site, native, |own| {
@@ -138,6 +160,27 @@ pub(super) unsafe extern "C" fn heddle_pthread_mutex_unlock(
     mutex: *mut pthread_mutex_t,
     site: u32,
 ) -> c_int {
+    if let Some(turn) = node::at_once(NodeOp::MutexUnlock, site) {
+        // SAFETY: a mutex of the program, ours alone until the node is left.
+        let plain = unsafe { &mut *mutex.cast::<Mutex>() };
+        if plain.kind == 0 {
+            plain.lock = 0;
+            plain.owner = 0;
+            plain.users = 0;
+            return turn.pass();
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { unlock_in_turn(mutex, site) }
+}
+
+/// The general case.
+///
+/// # Safety
+/// As for `pthread_mutex_unlock`.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn unlock_in_turn(mutex: *mut pthread_mutex_t, site: u32) -> c_int {
     // SAFETY: the program's own arguments, at the call it made.
     let native = || unsafe { native::pthread_mutex_unlock(mutex) };
     perform(NodeOp::MutexUnlock, site, native, |own| {

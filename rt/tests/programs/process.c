@@ -10,6 +10,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile sig_atomic_t alarms;
 static pthread_key_t key;
 static int destroyed, early;
+/* "pipe": the worker waits for a byte that main would write after its turn, which comes after the worker's. */
+static int ends[2];
 
 static void touch(uint32_t site) {
   heddle_pthread_mutex_lock(&lock, site);
@@ -50,6 +52,8 @@ static void *worker(void *argument) {
         break;
       usleep(10000);
     }
+  if (!strcmp(what, "pipe") && read(ends[0], &(char){0}, 1) != 1)
+    exit(6);
   touch(10);
   if (!strcmp(what, "exit-inside"))
     exit(5);
@@ -93,6 +97,8 @@ static int run(const char *what) {
     signal(SIGALRM, on_alarm);
     setitimer(ITIMER_REAL, &timer, 0);
   }
+  if (!strcmp(what, "pipe") && pipe(ends) != 0)
+    return 9;
   int slow = !strcmp(what, "alarm") || !strcmp(what, "escape");
   heddle_pthread_create(&thread, &attr, worker, (void *)(slow ? "slow" : what), 1);
   if (!strcmp(what, "escape")) {
