@@ -3,9 +3,10 @@
 //! Deliberately absent: what happens when a thread ends (`threads/keys.rs`, `threads/cancel.rs`).
 
 use super::engine::Engine;
-use super::expr::Expr;
+use super::expr::{Expr, Origin};
 use super::run::Stop;
 use super::state::State;
+use crate::analysis::{AbstractObject, ModSet};
 use crate::model::{Call, FuncId, InstrId};
 
 impl Engine<'_> {
@@ -25,6 +26,22 @@ impl Engine<'_> {
             let equal = self.pool.eq(known, number);
             self.must(state, equal)
         })
+    }
+
+    /// Forgets what the running thread keeps under its keys, if something that was not executed may have set it.
+    pub(super) fn forget_specific(&mut self, state: &mut State, mods: &ModSet) {
+        let sets = |name: &str| {
+            let function = self.module.function_named(name);
+            function.is_some_and(|f| mods.objects.contains_key(&AbstractObject::Function(f)))
+        };
+        if !sets("pthread_setspecific") && !sets("tss_set") {
+            return;
+        }
+        for key in 0..state.keys.len() {
+            let name = format!("data under the key made at {}", state.keys[key].made_at);
+            let unknown = self.pool.symbol(64, Origin::Summary { site: 0, name });
+            state.thread_mut(self.running).specific.insert(key, unknown);
+        }
     }
 
     /// What a thread keeps under a key.

@@ -167,7 +167,8 @@ impl World {
     /// Goes to the innermost cleanup handler, or on to the destructors when there is none left.
     pub(super) fn unwind(&mut self, engine: &mut Engine<'_>, slot: usize) -> Attempt {
         let Some(handler) = self.threads[slot].handlers.pop() else {
-            self.drop_frames(slot, 0);
+            // Others may still hold pointers into the stack of `main`.
+            self.state.thread_mut(slot).frames.clear();
             return self.leave(engine, slot);
         };
         let info = &self.threads[slot];
