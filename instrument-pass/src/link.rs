@@ -24,7 +24,12 @@ pub struct LinkOptions {
 }
 
 /// What the runtime, a Rust static library, needs from the system.
-const SYSTEM_LIBRARIES: &[&str] = &["-lpthread", "-ldl", "-lm", "-lrt", "-lutil", "-lgcc_s"];
+const SYSTEM_LIBRARIES: &[&str] = &["-lpthread", "-ldl", "-lm", "-lrt", "-lutil"];
+
+/// The unwinder that it needs as well. C++ shares its own; a C program, which has none, does not have to load a library for it at
+/// each start, nor does anybody else get to see it.
+const UNWINDER: &[&str] = &["-static-libgcc", "-Wl,--exclude-libs,libgcc_eh.a"];
+const SHARED_UNWINDER: &[&str] = &["-lgcc_s"];
 
 /// Without a level of the project or the user.
 const DEFAULT_LEVEL: &str = "-O2";
@@ -91,6 +96,11 @@ pub fn optimize_and_link(
         arguments.push("-fuse-ld=lld".into());
     }
     arguments.extend(SYSTEM_LIBRARIES.iter().map(OsString::from));
+    let unwinder = match origin.is_cxx {
+        true => SHARED_UNWINDER,
+        false => UNWINDER,
+    };
+    arguments.extend(unwinder.iter().map(OsString::from));
     // These flags were meant for another step or for sources; the compiler need not say so again.
     arguments.push("-Wno-unused-command-line-argument".into());
     arguments.push("-o".into());

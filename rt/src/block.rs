@@ -4,7 +4,6 @@
 //! the end of its lane, while an entry into an epoch is pending, when order was given up, and always when something watches
 //! (trace, jitter, stats).
 
-use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -70,6 +69,8 @@ pub(crate) struct Block {
     pub(crate) number: u32,
     pub(crate) entry: Option<Start>,
     pub(crate) argument: *mut c_void,
+    /// Where it called `pthread_exit`, if it did.
+    pub(crate) exit_site: u32,
     pub(crate) noise: u64,
     pub(crate) history: History,
 }
@@ -156,6 +157,7 @@ impl Block {
             number: 0,
             entry: None,
             argument: null_mut(),
+            exit_site: crate::node::ANY_SITE,
             noise: 0,
             history: History::new(),
         }
@@ -326,6 +328,7 @@ impl Default for Block {
     }
 }
 
+#[repr(transparent)]
 struct Nobody(std::cell::UnsafeCell<Block>);
 
 // SAFETY: nobody writes these blocks: the slow path looks at `phase` before anything else.
@@ -334,29 +337,59 @@ unsafe impl Sync for Nobody {}
 static OUTSIDE: Nobody = Nobody(std::cell::UnsafeCell::new(Block::nobody(Phase::Outside)));
 static ENDED: Nobody = Nobody(std::cell::UnsafeCell::new(Block::nobody(Phase::Ended)));
 
-thread_local! {
-    static CURRENT: Cell<*mut Block> = const { Cell::new(OUTSIDE.0.get()) };
-}
+// A thread-local variable of the executable's own model. The language's is made for shared libraries, too: there each access is a call,
+// and although the linker takes that out again, the registers that were saved around it are still saved. At first it is `OUTSIDE`.
+std::arch::global_asm!(
+    ".pushsection .tdata.heddle_current_block,\"awT\",@progbits",
+    ".balign 8",
+    ".hidden heddle_current_block",
+    ".globl heddle_current_block",
+    ".type heddle_current_block,@object",
+    ".size heddle_current_block, 8",
+    "heddle_current_block:",
+    ".quad {outside}",
+    ".popsection",
+    outside = sym OUTSIDE,
+);
 
 /// The calling thread's block; never null.
 #[inline(always)]
 pub(crate) fn current() -> *mut Block {
-    CURRENT.get()
+    let block: *mut Block;
+    // SAFETY: reads the variable above. Not `pure`: it changes when the thread sits down.
+    unsafe {
+        std::arch::asm!(
+            "mov {0}, qword ptr [rip + heddle_current_block@GOTTPOFF]",
+            "mov {0}, qword ptr fs:[{0}]",
+            out(reg) block,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    block
 }
 
 /// Seats the calling thread.
 pub(crate) fn sit(block: *mut Block) {
-    CURRENT.set(block);
+    // SAFETY: writes the variable above, which is this thread's alone.
+    unsafe {
+        std::arch::asm!(
+            "mov {0}, qword ptr [rip + heddle_current_block@GOTTPOFF]",
+            "mov qword ptr fs:[{0}], {1}",
+            out(reg) _,
+            in(reg) block,
+            options(nostack, preserves_flags),
+        );
+    }
 }
 
 /// The calling thread has passed its last node; its block belongs to whoever comes next.
 pub(crate) fn leave_seat() {
-    CURRENT.set(ENDED.0.get());
+    sit(ENDED.0.get());
 }
 
 /// The calling thread is not part of a schedule.
 pub(crate) fn step_outside() {
-    CURRENT.set(OUTSIDE.0.get());
+    sit(OUTSIDE.0.get());
 }
 
 /// True for operations that order nothing by themselves.

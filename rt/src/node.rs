@@ -5,6 +5,9 @@
 //!
 //! Deliberately absent: what operations do (`entry`), and how a thread gets from lane to lane (`walk`).
 
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
 use schedules::archive::{ArchivedEdge, ArchivedNode, Node, SiteId};
 use schedules::primitives::NodeOp;
 
@@ -40,6 +43,13 @@ impl Found {
             && (node.site() == SiteId(self.site) || self.site == ANY_SITE)
             && self.outcome.is_none_or(|outcome| node.what() == outcome)
     }
+
+    /// Does the thread end at `node`, which stands where what was found would stand?
+    fn is_cancelled_at(&self, node: ArchivedNode) -> bool {
+        node.op() == NodeOp::ThreadCancelled
+            && node.site() == SiteId(self.site)
+            && (self.op.is_cancellation_point() || self.op == NodeOp::CondWake)
+    }
 }
 
 /// Waits for the turn of the node `op` at `site`. Null: no schedule applies.
@@ -56,6 +66,87 @@ pub(crate) fn enter(op: NodeOp, site: u32) -> *mut Block {
         }
     }
     enter_slowly(block, Found::call(op, site))
+}
+
+/// A node that may be performed at once, with what it takes to leave it in registers: most of what a gate costs is going through memory
+/// for what was known a moment ago.
+pub(crate) struct Turn {
+    block: *mut Block,
+    cursor: *const ArchivedNode,
+    stop: *const ArchivedNode,
+    node: ArchivedNode,
+}
+
+/// The turn of the node `op` at `site`, if it has come and its object is plain data. Changes nothing: who gets none goes the long way.
+#[inline(always)]
+pub(crate) fn at_once(op: NodeOp, site: u32) -> Option<Turn> {
+    let block = block::current();
+    // SAFETY: `current` is never null; between `cursor` and `stop` lie nodes of the archive.
+    unsafe {
+        let cursor = (*block).cursor;
+        // Relaxed: as in `may_hurry`.
+        let stop = (*block).stop.load(Ordering::Relaxed).cast_const();
+        if cursor >= stop {
+            return None;
+        }
+        let node = *cursor;
+        if node.site().0 != site || node.op() != op || (*block).some_native {
+            return None;
+        }
+        // More than one edge is rare, and a loop would take registers from everybody else.
+        match node.edge_count() {
+            0 => {}
+            1 => {
+                let (line, target) = target(block, *(*block).edge);
+                if !(*line).progress.reached(target) {
+                    return None;
+                }
+            }
+            _ => return None,
+        }
+        Some(Turn {
+            block,
+            cursor,
+            stop,
+            node,
+        })
+    }
+}
+
+impl Turn {
+    /// Kernel id of the thread.
+    #[inline(always)]
+    pub(crate) fn tid(&self) -> i32 {
+        // SAFETY: the calling thread's own block.
+        unsafe { (*self.block).tid }
+    }
+
+    /// Puts the node behind us, and returns 0; see [`leave`]. Nothing watches, or there would have been no turn, so `stop` is the
+    /// lane's end.
+    #[inline(always)]
+    pub(crate) fn pass(self) -> c_int {
+        // SAFETY: the calling thread's own block; there was a node at its cursor.
+        unsafe {
+            let block = &mut *self.block;
+            let next = self.cursor.add(1);
+            block.cursor = next;
+            block.position += 1;
+            if self.node.edge_count() != 0 {
+                block.edge = block.edge.add(1);
+            }
+            if self.node.flags & Node::PUBLISHES != 0 || next == self.stop {
+                return publish(block);
+            }
+        }
+        0
+    }
+}
+
+/// Makes a thread's position visible; returns 0, so that callers whose last act it is need no frame.
+#[inline(never)]
+extern "C" fn publish(block: &Block) -> c_int {
+    block.line().progress.publish(block.position);
+    0
 }
 
 /// Are all edges of the node at the cursor satisfied?
@@ -152,7 +243,7 @@ pub(crate) fn enter_slowly(block: *mut Block, found: Found) -> *mut Block {
             }
             return std::ptr::null_mut();
         };
-        if !found.is(node) {
+        if !found.is(node) && !found.is_cancelled_at(node) {
             return report::diverged(own, found);
         }
         return if wait_for_turn(own, node) {

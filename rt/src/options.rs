@@ -48,6 +48,8 @@ pub(crate) struct Options {
     pub(crate) stats: bool,
     /// Report who waits for whom after this many seconds without progress; 0: never.
     pub(crate) stall: u64,
+    /// Say once when order keeps everybody waiting for a thread that is in a system call. Off when `stall` was given.
+    pub(crate) notice: bool,
     /// Print the options and exit.
     pub(crate) help: bool,
 }
@@ -62,6 +64,7 @@ impl Default for Options {
             jitter: None,
             stats: false,
             stall: 0,
+            notice: true,
             help: false,
         }
     }
@@ -92,7 +95,7 @@ pub(crate) const HELP: &[(&str, &str)] = &[
     ("stats=1", "print nodes, waits and decisions at exit"),
     (
         "stall=SECONDS",
-        "report who waits for whom when nothing moves for so long",
+        "report who waits for whom when nothing moves for so long; 0: not even when all wait for a system call",
     ),
     ("help", "print this and exit"),
 ];
@@ -149,7 +152,10 @@ fn set<'a>(options: &mut Options, key: &'a str, value: &'a str) -> Result<(), Wr
         ("jitter", seed) => options.jitter = Some(seed.parse().map_err(|_| bad)?),
         ("stats", "0") => options.stats = false,
         ("stats", "1") => options.stats = true,
-        ("stall", seconds) => options.stall = seconds.parse().map_err(|_| bad)?,
+        ("stall", seconds) => {
+            options.stall = seconds.parse().map_err(|_| bad)?;
+            options.notice = false;
+        }
         ("help", "" | "1") => options.help = true,
         ("policy" | "deadlock" | "stats" | "help", _) => return Err(bad),
         _ => return Err(Wrong::UnknownKey(key)),
@@ -176,6 +182,7 @@ mod tests {
                 jitter: Some(7),
                 stats: true,
                 stall: 3,
+                notice: false,
                 help: false,
             }
         );

@@ -330,6 +330,45 @@ pub(crate) fn refused(own: &Block, what: fmt::Arguments<'_>, found: Found) {
 /// Nothing has moved for as long as `stall` says.
 pub(crate) fn stalled(world: &World) {
     say!("heddle: nothing has moved for {} s", world.options.stall);
+    standing(world);
+}
+
+/// Everybody waits for threads that are in a system call.
+pub(crate) fn waits_for_a_call(world: &World, seconds: u64) {
+    say!(
+        "heddle: nothing has moved for {seconds} s: threads wait, by the schedule, for one in a system call"
+    );
+    say!("  if that call waits for something from one of them (a socket, a pipe), this never ends");
+    standing(world);
+    say!("  said once; HEDDLE_OPTIONS=stall=0 turns it off");
+}
+
+/// Would the thread, without a schedule, perhaps not wait here?
+pub(crate) fn waits_by_order(world: &World, block: &Block) -> bool {
+    // Relaxed: the thread stands still, or this is imprecise.
+    let counter = block.line().waits_for.load(Ordering::Relaxed);
+    let shared = [&*world.decisions, &*world.begun];
+    if shared
+        .iter()
+        .any(|one| counter == std::ptr::from_ref(*one) as usize)
+    {
+        return true;
+    }
+    block.node().is_none_or(|node| {
+        !matches!(
+            node.op(),
+            NodeOp::CondWake
+                | NodeOp::BarrierLeave
+                | NodeOp::ThreadJoin
+                | NodeOp::SemWait
+                | NodeOp::SemTimedWait
+                | NodeOp::OnceEnter
+        )
+    })
+}
+
+/// Who waits for whom.
+fn standing(world: &World) {
     for seat in 0..world.lines.len() {
         // SAFETY: as in `position`.
         let block = unsafe { &*world.block(seat) };

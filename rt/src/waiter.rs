@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 
 use crate::gate::Patience;
 use crate::sys::{clock, process};
+use crate::watch;
 use crate::world::{self, World};
 
 /// Nanoseconds to spin for: at first, at least, and at most.
@@ -43,6 +44,8 @@ pub(crate) struct Waiter<'a> {
     /// When spinning began; 0: not yet.
     began: u64,
     slept: bool,
+    /// When to look whether order itself keeps everybody waiting; 0: never.
+    notice_at: u64,
 }
 
 impl<'a> Waiter<'a> {
@@ -72,6 +75,7 @@ impl<'a> Waiter<'a> {
             pauses: PAUSES,
             began: 0,
             slept: false,
+            notice_at: 0,
         }
     }
 
@@ -137,13 +141,17 @@ impl Patience for Waiter<'_> {
     fn gave_up(&mut self) -> bool {
         if !self.slept {
             self.slept = true;
+            self.notice_at = watch::first_look(self.world);
             // Relaxed: an estimate.
             self.world.asleep.fetch_add(1, Ordering::Relaxed);
+        }
+        if self.notice_at != 0 && clock::monotonic() >= self.notice_at {
+            self.notice_at = watch::look(self.world);
         }
         world::freed()
     }
 
     fn wake_time(&self) -> u64 {
-        0
+        self.notice_at
     }
 }

@@ -1,10 +1,14 @@
 //! The watchdog of `stall=SECONDS`: says who waits for whom when nothing has moved for so long. It changes nothing.
 //!
-//! A thread of its own, with all signals blocked. It reads other threads' blocks while they wait at gates; a thread that moves
+//! Without that option a thread that has waited for [`PATIENCE`] looks for the one way in which a schedule alone can make a program hang: all
+//! wait for a thread that is in a system call, and what that call waits for would have to come from one of them. Nobody
+//! can tell this from a call that takes its time, so it is said once and the program goes on.
+//!
+//! The watchdog is a thread of its own, with all signals blocked. It reads other threads' blocks while they wait at gates; a thread that moves
 //! meanwhile can only make one report imprecise.
 
 use std::ffi::c_void;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::block::{Block, Phase};
 use crate::report;
@@ -12,6 +16,40 @@ use crate::sys::{clock, process};
 use crate::world::{self, World};
 
 const LOOK_EVERY: u32 = 50_000_000;
+
+/// Nanoseconds of waiting before a thread looks around.
+const PATIENCE: u64 = 10_000_000_000;
+
+static SAID: AtomicBool = AtomicBool::new(false);
+
+/// When a thread that begins to sleep should look around; 0: never.
+pub(crate) fn first_look(world: &World) -> u64 {
+    // The model checker has no clock. Relaxed: stands for itself.
+    if cfg!(loom) || !world.options.notice || SAID.load(Ordering::Relaxed) {
+        return 0;
+    }
+    clock::monotonic() + PATIENCE
+}
+
+/// Looks around; returns when to do so again.
+#[cold]
+pub(crate) fn look(world: &World) -> u64 {
+    let running = || {
+        (0..world.lines.len()).filter_map(|seat| {
+            // SAFETY: blocks live for ever; see the head of this file.
+            let block = unsafe { &*world.block(seat) };
+            (block.phase == Phase::Running).then_some(block)
+        })
+    };
+    let all_stand = running().all(|block| is_waiting(block) || process::sleeps(block.tid));
+    let outside = running().any(|block| !is_waiting(block));
+    let by_order = running().any(|block| is_waiting(block) && report::waits_by_order(world, block));
+    // Relaxed: whoever comes first says it.
+    if all_stand && outside && by_order && !SAID.swap(true, Ordering::Relaxed) {
+        report::waits_for_a_call(world, PATIENCE / 1_000_000_000);
+    }
+    first_look(world)
+}
 
 /// Starts the watchdog if it was asked for.
 pub(crate) fn start(world: &'static World) {

@@ -25,7 +25,7 @@ pub(crate) struct Line {
     pub(crate) progress: Counter,
     /// Which epoch it is in, counted from 1 at the beginning of `main`.
     pub(crate) instance: Counter,
-    /// With `stall`: the address of the counter that it waits for, and the value; 0: none.
+    /// The address of the counter that it waits for, and the value; 0: none. For reports.
     pub(crate) waits_for: AtomicUsize,
     pub(crate) waits_until: Flag64,
     /// The number of the late decision of another thread that it waits for, or waited for last.
@@ -219,17 +219,18 @@ impl World {
         if counter.reached(target) {
             return true;
         }
-        if self.options.stall == 0 {
-            return counter.wait(target, &mut Waiter::new(self));
+        // SAFETY: blocks live for ever, and so do the lines of those that have a seat. Model-checked threads have none.
+        let line = unsafe { (*block::current()).line.as_ref() };
+        if let Some(line) = line {
+            // Relaxed: read by reports, for which a guess is enough.
+            line.waits_until.store(target, Ordering::Relaxed);
+            line.waits_for
+                .store(std::ptr::from_ref(counter) as usize, Ordering::Relaxed);
         }
-        // SAFETY: who waits has a seat, and so a line that lives for ever.
-        let line = unsafe { (*block::current()).line() };
-        // Relaxed: read by the watchdog, for which a guess is enough.
-        line.waits_until.store(target, Ordering::Relaxed);
-        line.waits_for
-            .store(std::ptr::from_ref(counter) as usize, Ordering::Relaxed);
         let done = counter.wait(target, &mut Waiter::new(self));
-        line.waits_for.store(0, Ordering::Relaxed);
+        if let Some(line) = line {
+            line.waits_for.store(0, Ordering::Relaxed);
+        }
         done
     }
 

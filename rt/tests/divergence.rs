@@ -199,3 +199,37 @@ fn stats_name_the_places() {
     let slowest = text.lines().nth(2).unwrap();
     assert!(slowest.ends_with("test.c:21 in test"), "{text}");
 }
+
+/// What a thread waits for in a system call would have to come from one that waits for it: said, once, without being asked.
+#[test]
+fn a_schedule_that_waits_for_a_system_call_says_so() {
+    use std::io::Read;
+    let archive = straight(&[
+        "create@1=1 lock@20<1.3 unlock@21 join@4<1.4",
+        "start@0<0.1 lock@10 unlock@11 exit@0",
+    ]);
+    let program = Program::build_as("pipe", "process", &[]).with(&archive);
+    let mut run = std::process::Command::new(&program.executable)
+        .arg("pipe")
+        .env("HEDDLE_OPTIONS", "")
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut text = vec![0; 4096];
+    let mut said = 0;
+    let mut stderr = run.stderr.take().unwrap();
+    while !String::from_utf8_lossy(&text[..said]).contains("said once") {
+        let got = stderr.read(&mut text[said..]).unwrap();
+        assert_ne!(got, 0, "it ended");
+        said += got;
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let text = String::from_utf8_lossy(&text[..said]).into_owned();
+    assert!(text.contains("for one in a system call"), "{text}");
+    assert!(
+        text.contains("thread 1 (slot 1) runs its own code"),
+        "{text}"
+    );
+    assert!(text.contains("for slot 1 to pass MutexUnlock"), "{text}");
+}

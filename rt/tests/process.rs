@@ -48,7 +48,7 @@ fn destructors_small_stacks_jumps_and_children() {
         "spawn",
         &plain(),
         "spawn",
-        "spawned\nstatus 0\nsystem 0\nspawn 1 1",
+        "spawned\nstatus 0\nsystem 0\nvfork 4\nspawn 1 1",
     );
 }
 
@@ -70,6 +70,21 @@ fn a_thread_may_end_anywhere() {
 #[test]
 fn signal_handlers_run_while_a_thread_waits() {
     check("alarm", &plain(), "alarm", "interrupted\nalarm 1 1");
+}
+
+/// A handler may leave a wait by `siglongjmp`: the thread stands before its node, as if it had not come yet.
+#[test]
+fn a_handler_may_jump_out_of_a_wait() {
+    check("escape", &plain(), "escape", "escaped\nescape 1 1");
+}
+
+/// A daemon is a forked child: it goes on by itself.
+#[test]
+fn a_daemon_is_free() {
+    let program = Program::build_as("process_daemon", "process", &[]).with(&plain());
+    let output = program.run_with("", &["daemon"]);
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "daemon 1 1\n");
 }
 
 /// The child goes on by itself; the parent's schedule and trace are untouched.
@@ -141,6 +156,20 @@ fn threads_at_gates_die_with_the_process() {
             .or(output.status.signal()),
         Some(6)
     );
+    let output = program.run_with("", &["blocked-exec"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "another program\n");
+    let files = || {
+        let folder = program.executable.parent().unwrap();
+        let names = std::fs::read_dir(folder).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names
+            .filter(|name| name.starts_with("process_blocked"))
+            .count()
+    };
+    let before = files();
+    let output = program.run_with("", &["blocked-kill"]);
+    assert!(!output.status.success() && output.stderr.is_empty());
+    assert_eq!(files(), before);
     // Another thread than main may end the process.
     let archive = straight(&["create@1=1", "start@0<0.1 lock@10 unlock@11"]);
     let program = Program::build_as("process_inside", "process", &[]).with(&archive);

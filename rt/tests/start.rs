@@ -3,7 +3,7 @@
 mod run;
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::Output;
 
 use run::{Program, straight};
@@ -102,4 +102,46 @@ fn an_archive_that_others_can_change_is_refused() {
     );
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).unwrap();
     assert!(program.run_with(&named, &["alone"]).status.success());
+}
+
+/// A program with more rights than its caller does not listen to the caller. Only root can make one.
+#[test]
+fn the_environment_of_a_set_uid_program_is_ignored() {
+    let copy = |from: &std::path::Path, to: &std::path::Path, mode| {
+        fs::copy(from, to).unwrap();
+        fs::set_permissions(to, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let program = ready("setuid");
+    let folder = tempdir_of_everybody();
+    let (executable, archive) = (folder.join("setuid"), folder.join("setuid.heddle"));
+    copy(&program.executable, &executable, 0o4755);
+    copy(&program.archive, &archive, 0o644);
+    let run = || {
+        std::process::Command::new("setpriv")
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+            .arg(&executable)
+            .arg("alone")
+            .env("HEDDLE_OPTIONS", "polcy=free:help")
+            .output()
+            .unwrap()
+    };
+    let is_root = fs::metadata(&executable).unwrap().uid() == 0;
+    if is_root {
+        let output = run();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "alone 1 0\n");
+        // Nor is a file trusted that a group could have changed.
+        fs::set_permissions(&archive, fs::Permissions::from_mode(0o664)).unwrap();
+        assert_refused(&run(), "can be changed by other users");
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A folder that every user can enter and only we can write.
+fn tempdir_of_everybody() -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("heddle-setuid-{}", std::process::id()));
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    folder
 }

@@ -91,3 +91,16 @@ fn a_release_behind_the_decision_is_foreseen() {
     check(&program, ["20", "30000"], "ok");
     check(&program, ["600", "30"], "ETIMEDOUT");
 }
+
+/// Deadlines of a clock that the call names.
+#[test]
+fn a_named_clock_counts() {
+    let program = Program::build_as("timed_cond_clock", "timed", &["-DCOND", "-DMONOTONIC"]);
+    let program = program.with(&condition());
+    check(&program, ["20", "30000"], "ok");
+    check(&program, ["600", "30"], "ETIMEDOUT");
+    let program = Program::build_as("timed_mutex_clock", "timed", &["-DMONOTONIC"]);
+    let program = program.with(&mutex(true));
+    check(&program, ["20", "30000"], "ok");
+    check(&program, ["600", "30"], "ETIMEDOUT");
+}

@@ -4,7 +4,8 @@
 //! a primitive is adding a row; the compiler leads to the rest.
 //!
 //! *Enforced*: the call becomes `heddle_<symbol>(arguments..., site)` and each execution is one node (two where it blocks
-//! in the middle, see [`NodeOp`]). *PassThrough*: the call is left alone; it neither blocks nor orders threads. *Refused*:
+//! in the middle, see [`NodeOp`]). *PassThrough*: the call is left alone; it neither blocks nor orders threads. *Followed*: the call
+//! is left alone, too, but it changes what later calls of its thread mean, so the enumerator keeps account of it. *Refused*:
 //! building stops with file and line.
 
 use rkyv::bytecheck::CheckBytes;
@@ -94,6 +95,15 @@ pub enum NodeOp {
     ArmsEnd,
     /// The result of a timed operation, or of an external that may call back; `what` is the outcome.
     Outcome,
+    /// A key of thread-specific data; destructors run in the order in which their keys were made.
+    KeyCreate,
+    KeyDelete,
+    /// `pthread_testcancel` by a thread that goes on.
+    TestCancel,
+    /// Asks a thread to end at its next cancellation point; which one that is, its [`NodeOp::ThreadCancelled`] says.
+    ThreadCancel,
+    /// The thread ends here, at a cancellation point: instead of the call's first node, or of the second node of a condition wait.
+    ThreadCancelled,
 }
 
 /// What [`Node::what`](crate::archive::Node::what) means for an operation.
@@ -161,6 +171,11 @@ impl NodeOp {
         NodeOp::Arm,
         NodeOp::ArmsEnd,
         NodeOp::Outcome,
+        NodeOp::KeyCreate,
+        NodeOp::KeyDelete,
+        NodeOp::TestCancel,
+        NodeOp::ThreadCancel,
+        NodeOp::ThreadCancelled,
     ];
 
     /// The operation with this code.
@@ -176,8 +191,21 @@ impl NodeOp {
             NodeOp::ThreadStart | NodeOp::ThreadExit | NodeOp::Marker | NodeOp::ArmsEnd => {
                 Operand::Nothing
             }
+            NodeOp::TestCancel | NodeOp::ThreadCancelled => Operand::Nothing,
             _ => Operand::Object,
         }
+    }
+
+    /// May a thread that was cancelled end in a call whose first node this is? (POSIX 2.9.5.2, as far as it is about threads.)
+    pub fn is_cancellation_point(self) -> bool {
+        matches!(
+            self,
+            NodeOp::ThreadJoin
+                | NodeOp::CondWait
+                | NodeOp::SemWait
+                | NodeOp::SemTimedWait
+                | NodeOp::TestCancel
+        )
     }
 }
 
@@ -188,6 +216,8 @@ pub enum Policy {
     Enforced,
     /// Left alone.
     PassThrough,
+    /// Left alone, and followed by the enumerator.
+    Followed,
     /// Building stops.
     Refused,
 }
@@ -201,7 +231,7 @@ pub enum Arg {
     Thread,
     /// A thread's start function.
     Entry,
-    /// A once routine.
+    /// A once routine, or a destructor.
     Routine,
     Mutex,
     Cond,
@@ -288,7 +318,7 @@ primitives! {
     sem_timedwait                 Enforced     SemTimedWait      [Sem Deadline]
     sem_post                      Enforced     SemPost           [Sem]
     sem_getvalue                  Enforced     SemGetValue       [Sem Out]
-    pthread_cancel                Refused      Marker            [Thread]
+    pthread_cancel                Enforced     ThreadCancel      [Thread]
     // Attributes and thread properties: they neither block nor order threads.
     pthread_attr_init                 PassThrough  Marker            []
     pthread_attr_destroy              PassThrough  Marker            []
@@ -355,20 +385,19 @@ primitives! {
     thrd_equal                        PassThrough  Marker            []
     thrd_sleep                        PassThrough  Marker            []
     thrd_yield                        PassThrough  Marker            []
-    // Not modelled yet. Attributes that make a mutex robust, shared between processes, or a priority ceiling's;
-    // destructors of thread-specific data; waits on a named clock.
+    // Not modelled: attributes that make a mutex robust, shared between processes, or a priority ceiling's; named semaphores.
     pthread_attr_setdetachstate       PassThrough  Marker            []
     pthread_setattr_default_np        Refused      Marker            []
-    pthread_key_create                Refused      Marker            []
-    pthread_key_delete                Refused      Marker            []
-    pthread_atfork                    Refused      Marker            []
-    pthread_setcancelstate            Refused      Marker            []
-    pthread_setcanceltype             Refused      Marker            []
-    pthread_testcancel                Refused      Marker            []
+    pthread_key_create                Enforced     KeyCreate         [Out Routine]
+    pthread_key_delete                Enforced     KeyDelete         [Opaque]
+    pthread_atfork                    Followed     Marker            [Opaque Opaque Opaque]
+    pthread_setcancelstate            Followed     Marker            [Opaque Out]
+    pthread_setcanceltype             Followed     Marker            [Opaque Out]
+    pthread_testcancel                Enforced     TestCancel        []
     pthread_tryjoin_np                Refused      Marker            []
     pthread_timedjoin_np              Refused      Marker            []
     pthread_clockjoin_np              Refused      Marker            []
-    pthread_mutex_clocklock           Refused      Marker            []
+    pthread_mutex_clocklock           Enforced     MutexTimedLock    [Mutex Opaque Deadline]
     pthread_mutex_consistent          Refused      Marker            []
     pthread_mutex_consistent_np       Refused      Marker            []
     pthread_mutex_setprioceiling      Refused      Marker            []
@@ -377,13 +406,13 @@ primitives! {
     pthread_mutexattr_setpshared      Refused      Marker            []
     pthread_mutexattr_setrobust       Refused      Marker            []
     pthread_mutexattr_setrobust_np    Refused      Marker            []
-    pthread_cond_clockwait            Refused      Marker            []
+    pthread_cond_clockwait            Enforced     CondWait          [Cond Mutex Opaque Deadline]
     pthread_condattr_setpshared       Refused      Marker            []
     pthread_barrierattr_setpshared    Refused      Marker            []
-    pthread_rwlock_clockrdlock        Refused      Marker            []
-    pthread_rwlock_clockwrlock        Refused      Marker            []
+    pthread_rwlock_clockrdlock        Enforced     RwTimedReadLock   [Rwlock Opaque Deadline]
+    pthread_rwlock_clockwrlock        Enforced     RwTimedWriteLock  [Rwlock Opaque Deadline]
     pthread_rwlockattr_setpshared     Refused      Marker            []
-    sem_clockwait                     Refused      Marker            []
+    sem_clockwait                     Enforced     SemTimedWait      [Sem Opaque Deadline]
     sem_open                          Refused      Marker            []
     sem_close                         Refused      Marker            []
     sem_unlink                        Refused      Marker            []
@@ -404,10 +433,20 @@ primitives! {
     thrd_detach                       Enforced     ThreadDetach      [Thread]
     thrd_exit                         Enforced     ThreadExit        [Opaque]
     thrd_join                         Enforced     ThreadJoin        [Thread Out]
-    tss_create                        Refused      Marker            []
-    tss_delete                        Refused      Marker            []
+    tss_create                        Enforced     KeyCreate         [Out Routine]
+    tss_delete                        Enforced     KeyDelete         [Opaque]
     tss_get                           PassThrough  Marker            []
     tss_set                           PassThrough  Marker            []
+    // Signals: masks and sending them order nothing by themselves. A handler that synchronizes is outside every schedule.
+    pthread_sigmask                   PassThrough  Marker            []
+    pthread_kill                      PassThrough  Marker            []
+    pthread_sigqueue                  PassThrough  Marker            []
+    // What `pthread_cleanup_push` and `pthread_cleanup_pop` of C expand to.
+    __pthread_register_cancel         Followed     Marker            [Out]
+    __pthread_unregister_cancel       Followed     Marker            [Out]
+    __pthread_unwind_next             Followed     Marker            [Out]
+    __pthread_register_cancel_defer   Refused      Marker            [Out]
+    __pthread_unregister_cancel_restore Refused    Marker            [Out]
 }
 
 /// The row for a symbol, if it has one.
@@ -423,6 +462,7 @@ pub fn lookup(symbol: &str) -> Option<(u16, &'static Primitive)> {
 pub fn is_family_name(symbol: &str) -> bool {
     const PREFIXES: &[&str] = &[
         "pthread_",
+        "__pthread_",
         "sem_",
         "mtx_",
         "cnd_",
@@ -442,6 +482,6 @@ mod tests {
         for (code, op) in NodeOp::ALL.iter().enumerate() {
             assert_eq!(*op as usize, code, "{op:?}");
         }
-        assert_eq!(NodeOp::ALL.last(), Some(&NodeOp::Outcome));
+        assert_eq!(NodeOp::ALL.last(), Some(&NodeOp::ThreadCancelled));
     }
 }

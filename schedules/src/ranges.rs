@@ -16,7 +16,7 @@ use crate::archive::{
     ArchivedArchive, ArchivedNext, ArchivedNode, ArchivedPosition, ArchivedPredicateOp,
     ArchivedSiteId, ArchivedSiteKind, ArchivedStepId, ArchivedTextId, Node,
 };
-use crate::primitives::{Operand, PRIMITIVES};
+use crate::primitives::{NodeOp, Operand, PRIMITIVES};
 
 /// What is wrong, and in which row of which table.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -95,6 +95,8 @@ pub(crate) fn check_body(body: &[u8]) -> Result<(), Broken> {
         .expect("what rkyv wrote, rkyv reads");
     check(archived)
 }
+
+const KNOWN_FLAGS: u8 = Node::OPTIONAL | Node::PUBLISHES | Node::SERIAL;
 
 struct Checker<'a> {
     archive: &'a ArchivedArchive,
@@ -363,13 +365,49 @@ impl Checker<'_> {
         contiguous("lane", "edges", edges, archive.edges.len())
     }
 
+    /// Nearly all of an archive is nodes, and programs wait for this: first a pass that only says whether all is well.
     fn nodes(&self) -> Result<(), Broken> {
+        let last_site = self.archive.sites.len() as i64 - 1;
+        let limits = self.operand_limits();
+        // Negative as soon as one number is above its limit.
+        let sign = self.archive.nodes.iter().fold(0i64, |sign, node| {
+            let (shift, limit) = limits[node.op() as usize];
+            let operand = node.what().wrapping_add(shift);
+            let unknown = -i64::from(node.flags & !KNOWN_FLAGS);
+            sign | (last_site - i64::from(node.site().0))
+                | (i64::from(limit) - i64::from(operand))
+                | unknown
+        });
+        if sign < 0 {
+            self.first_wrong_node()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// By operation: `what + .0` must not be above `.1`. For objects, 1 and their number: "no object" becomes 0.
+    fn operand_limits(&self) -> [(u32, u32); NodeOp::ALL.len()] {
+        let mut limits = [(0, u32::MAX); NodeOp::ALL.len()];
+        for op in NodeOp::ALL {
+            limits[*op as usize] = match op.operand() {
+                Operand::Slot => (0, u32::from(self.max_slots).saturating_sub(1)),
+                Operand::Object => {
+                    let objects = u32::try_from(self.archive.objects.len());
+                    (1, objects.unwrap_or(u32::MAX))
+                }
+                Operand::Outcome | Operand::Nothing => (0, u32::MAX),
+            };
+        }
+        limits
+    }
+
+    fn first_wrong_node(&self) -> Result<(), Broken> {
         let archive = self.archive;
         for (row, node) in archive.nodes.iter().enumerate() {
             let at = At::new("node", row);
             self.site(at, &node.site)?;
             self.operand(at, *node)?;
-            if node.flags & !(Node::OPTIONAL | Node::PUBLISHES | Node::SERIAL) != 0 {
+            if node.flags & !KNOWN_FLAGS != 0 {
                 return Err(Broken::BadFlags {
                     node: row,
                     flags: node.flags,

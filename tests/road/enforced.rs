@@ -30,6 +30,77 @@ fn threads_of_c11() {
 }
 
 #[test]
+fn thread_specific_data_and_its_destructors() {
+    let archive = check("thread_data", &[(&[], "23 4\n")]);
+    assert_eq!(archive.steps.len(), 1, "one schedule");
+    assert!(archive.gaps.is_empty());
+}
+
+#[test]
+fn a_lock_that_a_thread_kept_for_itself() {
+    let runs: &[(&[&str], &str)] = &[
+        (&["0", "0"], "0 0\n"),
+        (&["3", "0"], "3 3\n"),
+        (&["20", "1"], "0 40\n"),
+    ];
+    check("thread_data_by_input", runs);
+    let runs: &[(&[&str], &str)] = &[(&[], "20000000 2\n"), (&["8", "0", "1", "1"], "00200000 0\n")];
+    check("thread_data_in_loop", runs);
+}
+
+#[test]
+fn a_forked_child_and_its_handler() {
+    let archive = check("forks", &[(&[], "7 1\n")]);
+    assert!(archive.gaps.is_empty());
+}
+
+#[test]
+fn deferred_cancellation_and_cleanup_handlers() {
+    let archive = check("cancelled", &[(&[], "3 111 1\n")]);
+    assert!(archive.gaps.is_empty());
+}
+
+#[test]
+fn waits_by_a_named_clock_and_signal_masks() {
+    let archive = check("clock_waits", &[(&[], "1 -1 0 1 1\n")]);
+    assert!(archive.gaps.is_empty());
+}
+
+/// Nobody could say where in the call the request arrives: said with both places, and a run stops there.
+#[test]
+fn cancellation_in_a_system_call_is_not_explored() {
+    let shop = Workshop::with(&["cancel_in_call.c"]);
+    let built = shop.heddle(["build", "cancel_in_call.c", "-o", "prog"]);
+    // Incomplete.
+    let built = built.exits(1);
+    assert!(
+        built.stderr.contains("cancel_in_call.c:16") && built.stderr.contains("cancel_in_call.c:7"),
+        "{}",
+        built.stderr
+    );
+    let run = shop.run("prog", &[], "");
+    assert!(
+        run.stderr.contains("may be in a system call"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn asynchronous_cancellation_is_refused() {
+    let shop = Workshop::new();
+    let text = "#include <pthread.h>\nint main(void) {\n  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, 0);\n  return 0;\n}\n";
+    shop.write("any_time.c", text);
+    let built = shop.heddle(["build", "any_time.c", "-o", "prog"]);
+    assert!(
+        built.stderr.contains("any_time.c:3") && built.stderr.contains("asynchronous"),
+        "{}",
+        built.stderr
+    );
+    assert!(!shop.path("prog").exists());
+}
+
+#[test]
 fn entries_from_a_table() {
     check("entry_table", &[(&[], "11\n")]);
 }

@@ -60,6 +60,8 @@ pub(super) fn build(
             .arg(folder().join(source).with_extension("c"));
         if ways == "-DGATED" {
             command.arg(library()?);
+            // As `heddle build` links it.
+            command.args(["-static-libgcc", "-Wl,--exclude-libs,libgcc_eh.a"]);
         }
         command.args(["-lpthread", "-ldl", "-lm", "-o"]).arg(output);
         let outcome = process::run(&mut command, std::time::Duration::from_secs(120))?;

@@ -21,7 +21,7 @@ use crate::model::{BlockId, Function, InstrId, InstrKind, Value};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::expr::{AccessPath, Expr, Node, Origin, PathOffset, PathRoot, ShadowRegister};
 use crate::symbolic::memory::{Background, Content, ObjId, Place};
-use crate::symbolic::state::{Frame, State, Thread, Val};
+use crate::symbolic::state::{Frame, Key, State, Thread, Val};
 use crate::threads::{Kind, World};
 
 /// How far an access path may lead.
@@ -96,6 +96,7 @@ impl Joiner<'_, '_> {
             threads.push(Rc::new(thread));
         }
         self.state.threads = threads;
+        self.state.keys = self.keys();
         let gone = self.gone();
         self.settle();
         // Now ways to their memory are known.
@@ -109,6 +110,7 @@ impl Joiner<'_, '_> {
             status: self.a.status.clone(),
             threads: self.a.threads.clone(),
             gone,
+            keys_last: None,
         };
         (world, self.changed)
     }
@@ -359,21 +361,7 @@ impl Joiner<'_, '_> {
                 self.pair(*left, *right, None);
             }
         }
-        let specific = a
-            .specific
-            .iter()
-            .filter_map(|(key, x)| Some((*key, *x, *b.specific.get(key)?)))
-            .collect::<Vec<_>>();
-        let specific = specific
-            .into_iter()
-            .map(|(key, x, y)| {
-                let name = "thread-specific data".to_owned();
-                (
-                    key,
-                    self.value(x, y, |_| Origin::Summary { site: 0, name }, None),
-                )
-            })
-            .collect();
+        let specific = self.specific(&a, &b);
         Thread {
             frames,
             locals: a
@@ -387,8 +375,47 @@ impl Joiner<'_, '_> {
             // Forgotten: it is about the symbols of the epoch that ended.
             own: Vec::new(),
             specific,
+            cancel_due: a.cancel_due,
+            inside: a.inside.or(b.inside),
             result: None,
         }
+    }
+
+    /// Thread-specific data: what only one side has is null on the other.
+    fn specific(&mut self, a: &Thread, b: &Thread) -> BTreeMap<usize, Expr> {
+        let keys: BTreeSet<usize> = a
+            .specific
+            .keys()
+            .chain(b.specific.keys())
+            .copied()
+            .collect();
+        let null = self.engine.pool.constant(64, 0);
+        let mut joined = BTreeMap::new();
+        for key in keys {
+            let x = a.specific.get(&key).copied().unwrap_or(null);
+            let y = b.specific.get(&key).copied().unwrap_or(null);
+            let name = "thread-specific data".to_owned();
+            joined.insert(
+                key,
+                self.value(x, y, |_| Origin::Summary { site: 0, name }, None),
+            );
+        }
+        joined
+    }
+
+    /// Both sides have made the same keys, in the same order: epochs are told apart by that.
+    fn keys(&mut self) -> Rc<Vec<Key>> {
+        let (a, b) = (self.a.state.keys.clone(), self.b.state.keys.clone());
+        let pairs = a.iter().zip(b.iter());
+        let joined = pairs.map(|(x, y)| {
+            let name = format!("the key made at {}", x.made_at);
+            let origin = |_: &Engine<'_>| Origin::Summary { site: 0, name };
+            Key {
+                number: self.value(x.number, y.number, origin, None),
+                ..x.clone()
+            }
+        });
+        Rc::new(joined.collect())
     }
 
     fn frame(&mut self, slot: usize, depth: usize, x: &Frame, y: &Frame) -> Frame {

@@ -214,6 +214,7 @@ impl Explorer<'_, '_> {
             .map(|slot| ThreadInfo {
                 created: Some(Event::past()),
                 ended: None,
+                cancel: world.threads[*slot].cancel.as_ref().map(|_| Event::past()),
                 ..world.threads[*slot].clone()
             })
             .collect();
@@ -279,6 +280,7 @@ impl Explorer<'_, '_> {
             status,
             threads,
             gone,
+            keys_last: None,
         };
         for info in &mut renamed.threads {
             for (_, index) in &mut info.routines {
@@ -320,6 +322,10 @@ impl Explorer<'_, '_> {
         }
         for info in &world.threads {
             parts.push(format!("{:?} {:?}", info.created_at, info.joined));
+            parts.extend(info.leaving());
+        }
+        for key in world.state.keys.iter() {
+            parts.push(format!("key {:?} {}", key.destructor, key.deleted));
         }
         let mut key = Key {
             standing,

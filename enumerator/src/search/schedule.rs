@@ -161,12 +161,11 @@ impl Explorer<'_, '_> {
             }
             Stop::Returned => {
                 path.stops[slot] = None;
-                if world.threads[slot].created_at.is_none() {
+                let info = &world.threads[slot];
+                if info.created_at.is_none() && info.ending.is_none() {
                     return Try::Stop(Advance::Exit);
                 }
-                let entry = world.threads[slot].entry;
-                world.end(slot, SiteRef::Entry(entry));
-                Try::Moved
+                Try::of(slot, world.leave_function(&mut self.engine, slot))
             }
             Stop::Ended => Try::Stop(Advance::Exit),
             Stop::Gap(reason) => Try::Stop(Advance::Gap { slot, reason }),

@@ -50,14 +50,16 @@ impl Engine<'_> {
             return self.intrinsic(state, slot, at, intrinsic, call);
         }
         if function.is_declaration()
+            && let Some(stop) = self.may_be_cancelled(state, slot, at, &function.name)
+        {
+            return Some(stop);
+        }
+        if function.is_declaration()
             && let Some((primitive, row)) = lookup(&function.name)
         {
             return match row.policy {
-                Policy::Enforced => Some(Stop::Sync { primitive }),
-                Policy::PassThrough => {
-                    self.pass_through(state, slot, at, &function.name, call);
-                    None
-                }
+                Policy::Enforced | Policy::Followed => Some(Stop::Sync { primitive }),
+                Policy::PassThrough => self.pass_through(state, slot, at, &function.name, call),
                 Policy::Refused => Some(Stop::Gap(format!(
                     "`{}`, called at {}, cannot be enforced",
                     function.name,
@@ -71,6 +73,11 @@ impl Engine<'_> {
                 function.name,
                 self.place(at.0, at.1)
             )));
+        }
+        if self.begins_cleanup(at, call) {
+            let zero = self.word(32, 0);
+            self.finish(state, slot, Some(zero));
+            return None;
         }
         if let Some(stop) = self.library_model(state, slot, at, &function.name, call) {
             return stop;
@@ -170,8 +177,17 @@ impl Engine<'_> {
     }
 
     fn forget_callee(&mut self, state: &mut State, at: At, callee: FuncId) {
-        let name = format!("what {} left", self.module.functions[callee].name);
         let site = self.module.functions[at.0].instrs[at.1].site;
+        self.forget_left_by(state, callee, site);
+    }
+
+    /// The C library has called a silent function of the program, at no place of its own.
+    pub(crate) fn forget_after(&mut self, state: &mut State, callee: FuncId) {
+        self.forget_left_by(state, callee, 0);
+    }
+
+    fn forget_left_by(&mut self, state: &mut State, callee: FuncId, site: u64) {
+        let name = format!("what {} left", self.module.functions[callee].name);
         let source = self.source(Origin::Summary { site, name });
         let facts = self.facts;
         self.forget_mods(state, &facts.effects(callee).mods, source);
@@ -394,7 +410,14 @@ impl Engine<'_> {
     }
 
     /// A function of the threads library that neither blocks nor orders threads.
-    fn pass_through(&mut self, state: &mut State, slot: usize, at: At, name: &str, call: &Call) {
+    fn pass_through(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        at: At,
+        name: &str,
+        call: &Call,
+    ) -> Option<Stop> {
         let zero = |engine: &mut Self| {
             let ty = &engine.module.functions[at.0].instrs[at.1].ty;
             let width = width(ty);
@@ -419,25 +442,27 @@ impl Engine<'_> {
                 zero(self)
             }
             "pthread_setspecific" | "tss_set" => {
-                let key = self.scalar(state, slot, &call.args[0], &Type::Int(32));
+                let number = self.scalar(state, slot, &call.args[0], &Type::Int(32));
                 let value = self.scalar(state, slot, &call.args[1], &Type::Ptr);
+                let Some(key) = self.key_named(state, number) else {
+                    return Some(Stop::Gap(format!(
+                        "which key `{name}` at {} names is not known",
+                        self.place(at.0, at.1)
+                    )));
+                };
                 state.thread_mut(slot).specific.insert(key, value);
                 zero(self)
             }
             "pthread_getspecific" | "tss_get" => {
-                let key = self.scalar(state, slot, &call.args[0], &Type::Int(32));
-                match state.threads[slot].specific.get(&key) {
-                    Some(value) => Some(Val::Scalar(*value)),
-                    // Keys that are not known to be the same: anything that was stored.
-                    None if !state.threads[slot].specific.is_empty() => {
-                        self.unknown_result(at, name)
-                    }
-                    None => zero(self),
+                let number = self.scalar(state, slot, &call.args[0], &Type::Int(32));
+                match self.key_named(state, number) {
+                    Some(key) => Some(Val::Scalar(self.specific(state, slot, key))),
+                    None => self.unknown_result(at, name),
                 }
             }
             _ => {
                 for (value, ty) in call.args.iter().zip(&call.arg_types) {
-                    if *ty == Type::Ptr && writes_attributes(name) {
+                    if *ty == Type::Ptr {
                         let pointer = self.scalar(state, slot, value, ty);
                         let site = self.module.functions[at.0].instrs[at.1].site;
                         let name = format!("what {name} wrote");
@@ -445,7 +470,8 @@ impl Engine<'_> {
                         self.forget_pointed(state, at, value, pointer, source);
                     }
                 }
-                if writes_attributes(name) {
+                if name.contains("attr_") {
+                    // Setting up attributes always succeeds with valid arguments.
                     zero(self)
                 } else {
                     self.unknown_result(at, name)
@@ -453,6 +479,7 @@ impl Engine<'_> {
             }
         };
         self.finish(state, slot, result);
+        None
     }
 
     /// Stores a word through a pointer argument.
@@ -460,11 +487,6 @@ impl Engine<'_> {
         let pointer = self.scalar(state, slot, to, &Type::Ptr);
         self.store_bytes(state, at, to, pointer, value);
     }
-}
-
-/// Setting up attributes always succeeds with valid arguments.
-fn writes_attributes(name: &str) -> bool {
-    name.contains("attr_") || name == "pthread_key_create" || name == "tss_create"
 }
 
 /// `longjmp` and its kin.

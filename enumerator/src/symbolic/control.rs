@@ -295,6 +295,20 @@ impl Engine<'_> {
         for (id, object) in &a.locals {
             merged.locals.entry(*id).or_insert(*object);
         }
+        let keys: std::collections::BTreeSet<usize> = a
+            .specific
+            .keys()
+            .chain(b.specific.keys())
+            .copied()
+            .collect();
+        let null = self.pool.constant(64, 0);
+        for key in keys {
+            let x = a.specific.get(&key).copied().unwrap_or(null);
+            let y = b.specific.get(&key).copied().unwrap_or(null);
+            let both = self.pool.ite(condition, x, y);
+            merged.specific.insert(key, both);
+        }
+        merged.inside = a.inside.or(b.inside);
         if let (Some(x), Some(y)) = (&a.result, &b.result) {
             merged.result = Some(self.choose(condition, x, y));
         }

@@ -1,7 +1,7 @@
 //! Symbolic execution: expressions and the solver chain, memory and states above them, and the interpreter on top.
 //!
 //! `expr`, `lower` and `solver` know nothing about programs or threads. `engine` and its parts (`run`, `control`, `loops`,
-//! `calls`, `libc`, `compute`, `memory`) execute one thread of a `state` at a time and know nothing about schedules.
+//! `calls`, `libc`, `library_state`, `compute`, `memory`) execute one thread of a `state` at a time and know nothing about schedules.
 
 mod calls;
 mod compute;
@@ -10,6 +10,7 @@ mod control;
 pub mod engine;
 pub mod expr;
 mod libc;
+mod library_state;
 mod loops;
 pub mod lower;
 pub mod memory;

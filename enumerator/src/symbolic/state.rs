@@ -48,8 +48,12 @@ pub struct Thread {
     pub cost: u64,
     /// The address-like value that is its handle.
     pub handle: Option<Expr>,
-    /// Thread-specific data by key.
-    pub specific: BTreeMap<Expr, Expr>,
+    /// Thread-specific data by position in [`State::keys`]; what is not there is null.
+    pub specific: BTreeMap<usize, Expr>,
+    /// It was cancelled and will end at its next cancellation point.
+    pub cancel_due: bool,
+    /// The last function of the C library in which it could be cancelled, since its last node: it may still be there.
+    pub inside: Option<(FuncId, InstrId)>,
     /// What its entry function returned.
     pub result: Option<Val>,
     /// What holds from here on because the thread has not ended the process, nor got stuck, where it could have. Other threads may have
@@ -73,6 +77,18 @@ impl Thread {
     }
 }
 
+/// A key of thread-specific data.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// What the C library gave it for a number.
+    pub number: Expr,
+    /// Runs with what a thread that ends has under it.
+    pub destructor: Option<FuncId>,
+    pub deleted: bool,
+    /// For people.
+    pub made_at: Rc<str>,
+}
+
 /// Memory, threads, path.
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -83,6 +99,8 @@ pub struct State {
     pub path: Vec<Expr>,
     /// Loads through pointers that nobody knows, since the last write that could have changed them: pointer and size to value.
     pub outside: Rc<BTreeMap<(Expr, u64), Expr>>,
+    /// In the order in which they were made.
+    pub keys: Rc<Vec<Key>>,
 }
 
 impl State {

@@ -107,7 +107,8 @@ impl World {
         let (func, id, _) = engine.current(&self.state, slot);
         let site = SiteRef::Instr(func, id);
         let expired = woken.is_none();
-        if expired && !(timed && expire) {
+        let cancelled = expired && self.state.threads[slot].cancel_due;
+        if expired && !cancelled && !(timed && expire) {
             return Attempt::Blocked(Blocked {
                 op: NodeOp::CondWait,
                 site,
@@ -124,6 +125,9 @@ impl World {
                 waits_for: vec![held.slot],
                 timed: false,
             });
+        }
+        if cancelled {
+            return self.cancelled_on_cond(engine, slot, site);
         }
         if expired {
             if let Kind::Cond { waiters } = &mut self.objects[cond].kind {

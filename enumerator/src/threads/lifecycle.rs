@@ -2,6 +2,7 @@
 
 use schedules::primitives::{Arg, NodeOp};
 
+use super::keys::Ending;
 use super::trail::{NodeKind, SiteRef, Subject};
 use super::{Attempt, Blocked, Operation, Status, ThreadInfo, World, libc_code};
 use crate::analysis::AbstractObject;
@@ -20,6 +21,7 @@ impl World {
             status: Vec::new(),
             threads: Vec::new(),
             gone: Vec::new(),
+            keys_last: None,
         }
     }
 
@@ -55,6 +57,10 @@ impl World {
             created: None,
             joined: false,
             routines: Vec::new(),
+            handlers: Vec::new(),
+            ending: None,
+            cancel: None,
+            cancel_disabled: false,
             started: created_at.is_none(),
         });
         slot
@@ -131,21 +137,18 @@ impl World {
 
     pub(super) fn exit_thread(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
         let value = op.argument(self, 0);
-        let thread = self.state.thread_mut(op.slot);
-        thread.frames.clear();
-        thread.result = Some(Val::Scalar(value));
-        let site = op.site();
-        self.end(op.slot, site);
-        Attempt::Done
+        let ending = Ending::new(op.site(), Some(Val::Scalar(value)));
+        self.threads[op.slot].ending = Some(ending);
+        self.unwind(op.engine, op.slot)
     }
 
     /// The thread that a handle names.
-    fn named(&mut self, op: &mut Operation<'_, '_>, handle: Expr) -> Option<usize> {
+    pub(super) fn named(&mut self, op: &mut Operation<'_, '_>, handle: Expr) -> Option<usize> {
         let object = op.named_object(handle)?;
         self.threads.iter().position(|info| info.handle == object)
     }
 
-    fn handle(&mut self, op: &mut Operation<'_, '_>) -> Result<usize, Attempt> {
+    pub(super) fn handle(&mut self, op: &mut Operation<'_, '_>) -> Result<usize, Attempt> {
         let handle = op.pointer(self, Arg::Thread);
         match self.named(op, handle) {
             Some(slot) => Ok(slot),
@@ -196,7 +199,7 @@ impl World {
         op.return_code(self, 0)
     }
 
-    fn gone_named(&mut self, op: &mut Operation<'_, '_>, handle: Expr) -> Option<usize> {
+    pub(super) fn gone_named(&mut self, op: &mut Operation<'_, '_>, handle: Expr) -> Option<usize> {
         let object = op.named_object(handle)?;
         self.gone.iter().position(|gone| gone.handle == object)
     }
@@ -211,7 +214,7 @@ impl World {
         op.return_code(self, 0)
     }
 
-    fn thread_name(&self, op: &Operation<'_, '_>, slot: usize) -> std::rc::Rc<str> {
+    pub(super) fn thread_name(&self, op: &Operation<'_, '_>, slot: usize) -> std::rc::Rc<str> {
         let handle = self.threads[slot].handle;
         op.engine.objects.info(handle).name.as_str().into()
     }

@@ -11,7 +11,9 @@
 //! when nobody can move otherwise. Creating a thread succeeds.
 
 mod barrier;
+mod cancel;
 mod cond;
+mod keys;
 mod lifecycle;
 mod mutex;
 mod once;
@@ -21,7 +23,7 @@ pub mod trail;
 
 use std::rc::Rc;
 
-use schedules::primitives::{Arg, NodeOp, PRIMITIVES, Primitive};
+use schedules::primitives::{Arg, NodeOp, PRIMITIVES, Policy, Primitive};
 
 use crate::analysis::AbstractObject;
 use crate::model::{Call, FuncId, InstrId, Type};
@@ -154,6 +156,13 @@ pub struct ThreadInfo {
     pub joined: bool,
     /// Once-routines that it runs: depth of the frame that called `pthread_once`, and the object.
     pub routines: Vec<(usize, usize)>,
+    /// Cleanup handlers, innermost last.
+    pub handlers: Vec<cancel::Handler>,
+    /// It runs its cleanup handlers or destructors.
+    pub ending: Option<keys::Ending>,
+    /// It was asked to end.
+    pub cancel: Option<Event>,
+    pub cancel_disabled: bool,
     pub started: bool,
 }
 
@@ -174,6 +183,8 @@ pub struct World {
     pub status: Vec<Status>,
     pub threads: Vec<ThreadInfo>,
     pub gone: Vec<Gone>,
+    /// Keys are made and deleted one after the other.
+    pub keys_last: Option<Event>,
 }
 
 /// A call of a primitive, ready to be performed.
@@ -310,8 +321,22 @@ impl World {
             id,
         };
         let op = &mut operation;
+        if let Some(done) = self.cancelled_at(op) {
+            return done;
+        }
+        let done = self.perform(op, expire);
+        if matches!(done, Attempt::Done) {
+            self.state.thread_mut(slot).inside = None;
+        }
+        done
+    }
+
+    fn perform(&mut self, op: &mut Operation<'_, '_>, expire: bool) -> Attempt {
         use NodeOp::*;
-        match row.op {
+        if op.row.policy == Policy::Followed {
+            return self.follow(op);
+        }
+        match op.row.op {
             ThreadCreate => self.create(op),
             ThreadJoin => self.join(op),
             ThreadExit => self.exit_thread(op),
@@ -340,9 +365,13 @@ impl World {
             SemPost => self.sem_post(op),
             SemGetValue => self.sem_value(op),
             OnceEnter => self.once_enter(op),
+            KeyCreate => self.key_create(op),
+            KeyDelete => self.key_delete(op),
+            TestCancel => self.test_cancel(op),
+            ThreadCancel => self.cancel(op),
             other => Attempt::Gap(format!(
                 "`{}` at {} ({other:?}) is not modelled",
-                row.symbol,
+                op.row.symbol,
                 op.place()
             )),
         }

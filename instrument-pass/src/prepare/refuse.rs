@@ -29,7 +29,23 @@ pub(crate) fn uses(module: &Module<'_>) -> Vec<Error> {
         }
     }
     found.extend(use_of_main(module));
+    found.extend(asynchronous_cancellation(module));
     found
+}
+
+/// `pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, …)`: a thread that could end between any two instructions.
+fn asynchronous_cancellation(module: &Module<'_>) -> Option<Error> {
+    const ASYNCHRONOUS: u64 = 1;
+    let call = super::calls(module).into_iter().find(|call| {
+        let names = |f: Function<'_>| f.is_declaration() && f.name() == "pthread_setcanceltype";
+        call.called_function().is_some_and(names)
+            && call.operand(0).and_then(Value::small_int) == Some(ASYNCHRONOUS)
+    })?;
+    Some(Error::RefusedFunction {
+        place: call.place(),
+        symbol: "pthread_setcanceltype".to_owned(),
+        why: "asynchronous cancellation can end a thread anywhere",
+    })
 }
 
 fn refusal(symbol: &str) -> Option<&'static str> {

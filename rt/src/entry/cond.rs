@@ -8,6 +8,7 @@ use std::ffi::c_int;
 
 use schedules::primitives::NodeOp;
 
+use super::cancel::cancelled;
 use super::frames::Answer;
 use super::timed::{Completes, Deadline};
 use super::{mutex, perform, timed};
@@ -96,6 +97,26 @@ pub(super) unsafe extern "C" fn wait_until(
     unsafe { wait(mutex, site, deadline) }
 }
 
+/// `pthread_cond_clockwait`, from `frames`.
+///
+/// # Safety
+/// As for `pthread_cond_clockwait`.
+pub(super) unsafe extern "C" fn wait_until_clock(
+    _: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    clock: libc::clockid_t,
+    until: *const timespec,
+    site: u32,
+) -> Answer {
+    // SAFETY: the caller's promise.
+    let deadline = unsafe { Deadline::new(clock, until) };
+    if deadline.is_none() || !timed::is_clock(clock) {
+        return Answer::new(libc::EINVAL);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { wait(mutex, site, deadline) }
+}
+
 /// # Safety
 /// `mutex` is a mutex of the program.
 unsafe fn wait(mutex: *mut pthread_mutex_t, site: u32, deadline: Option<Deadline>) -> Answer {
@@ -103,8 +124,11 @@ unsafe fn wait(mutex: *mut pthread_mutex_t, site: u32, deadline: Option<Deadline
     if block.is_null() {
         return Answer::NATIVE;
     }
+    if let Some(answer) = cancelled(block) {
+        return answer;
+    }
     // SAFETY: the caller's promise, and `enter` returned the calling thread's block.
-    Answer::new(unsafe { wait_in_order(block, mutex, site, deadline) })
+    unsafe { wait_in_order(block, mutex, site, deadline) }
 }
 
 /// # Safety
@@ -114,14 +138,14 @@ unsafe fn wait_in_order(
     mutex: *mut pthread_mutex_t,
     site: u32,
     deadline: Option<Deadline>,
-) -> c_int {
+) -> Answer {
     // SAFETY: the caller's promise.
     let own = unsafe { &mut *block };
     // SAFETY: the mutex is ours under the schedule until the node is left.
     let given_up = unsafe { mutex::give_up(own, mutex) };
     node::leave(block);
     if given_up != 0 {
-        return given_up;
+        return Answer::new(given_up);
     }
     let mut result = 0;
     if deadline.is_some() && timed::outcome_is_next(own, site) {
@@ -131,18 +155,22 @@ unsafe fn wait_in_order(
                 result = if outcome == 0 { 0 } else { libc::ETIMEDOUT };
             }
             // SAFETY: as below.
-            None => return unsafe { wake_without_order(mutex) },
+            None => return Answer::new(unsafe { wake_without_order(mutex) }),
         }
     }
     let turn = node::enter_slowly(block, Found::call(NodeOp::CondWake, site));
     if turn.is_null() {
         // SAFETY: the program's own mutex.
-        return unsafe { wake_without_order(mutex) };
+        return Answer::new(unsafe { wake_without_order(mutex) });
     }
-    // SAFETY: the mutex is ours under the schedule until the node is left.
+    // SAFETY: the mutex is ours under the schedule until the node is left. Also for a thread that is cancelled here: POSIX wants
+    // its cleanup handlers to hold it.
     let taken = unsafe { mutex::take_back(own, mutex, site) };
+    if let Some(answer) = cancelled(turn) {
+        return answer;
+    }
     node::leave(turn);
-    if taken != 0 { taken } else { result }
+    Answer::new(if taken != 0 { taken } else { result })
 }
 
 /// Order was given up while we waited: POSIX lets us wake up without a reason, and a signal may have been missed.

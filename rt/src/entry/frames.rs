@@ -1,13 +1,13 @@
 //! The few frames that lie below the program's own code while it runs: thread start functions and once routines.
 //!
-//! `pthread_exit` (and cancellation) unwind the stack by force. Rust frames with `panic = "abort"` may end the process when that
+//! `pthread_exit` and cancellation unwind the stack by force. Rust frames with `panic = "abort"` may end the process when that
 //! comes through them, so below user code there are none: only these, which have nothing to clean up and say how they
 //! are unwound. For the same reason `heddle_pthread_exit` leaves its frame before it calls the C library, and so does every function in which
 //! a thread can be cancelled, when no schedule applies.
 
 use std::ffi::c_int;
 
-use super::{cond, once, semaphore, threads};
+use super::{cancel, cond, once, semaphore, threads};
 
 /// What a function returns, or that the C library's is to be called with the same arguments.
 #[repr(transparent)]
@@ -16,6 +16,8 @@ pub(super) struct Answer(u64);
 impl Answer {
     /// Bit 32; below it is the result.
     pub(super) const NATIVE: Self = Self(1 << 32);
+    /// Bit 33: the thread ends here.
+    pub(super) const CANCELLED: Self = Self(1 << 33);
 
     pub(super) fn new(result: c_int) -> Self {
         Self(u64::from(result.cast_unsigned()))
@@ -32,7 +34,7 @@ impl Answer {
 
 macro_rules! cancellable {
     ($($name:literal $rust:path;)*) => {$(
-        // At most three arguments have to survive `try`; the site is not the C library's business.
+        // At most four arguments have to survive `try`; the site is not the C library's business.
         std::arch::global_asm!(
             concat!(".pushsection .text.heddle_", $name, ",\"ax\",@progbits"),
             concat!(".globl heddle_", $name),
@@ -45,7 +47,15 @@ macro_rules! cancellable {
             ".cfi_def_cfa_offset 24",
             "push rdx",
             ".cfi_def_cfa_offset 32",
+            "push rcx",
+            ".cfi_def_cfa_offset 40",
+            "sub rsp, 8",
+            ".cfi_def_cfa_offset 48",
             "call {try_it}",
+            "add rsp, 8",
+            ".cfi_def_cfa_offset 40",
+            "pop rcx",
+            ".cfi_def_cfa_offset 32",
             "pop rdx",
             ".cfi_def_cfa_offset 24",
             "pop rsi",
@@ -54,9 +64,15 @@ macro_rules! cancellable {
             ".cfi_def_cfa_offset 8",
             "bt rax, 32",
             "jc 2f",
+            "bt rax, 33",
+            "jc 3f",
             "ret",
             "2:",
             concat!("jmp ", $name, "@PLT"),
+            // PTHREAD_CANCELED.
+            "3:",
+            "mov rdi, -1",
+            "jmp pthread_exit@PLT",
             ".cfi_endproc",
             concat!(".size heddle_", $name, ", . - heddle_", $name),
             ".popsection",
@@ -71,12 +87,17 @@ cancellable! {
     "pthread_cond_timedwait" cond::wait_until;
     "sem_wait" semaphore::wait;
     "sem_timedwait" semaphore::wait_until;
+    "pthread_cond_clockwait" cond::wait_until_clock;
+    "sem_clockwait" semaphore::wait_until_clock;
+    "pthread_testcancel" cancel::test;
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("entry/frames.rs has to be written for this architecture");
 
-// In: the block. `begin` returns the start function and its argument; `end` gets its result and returns the thread's.
+// In: the block. `begin` returns the start function and its argument; `end` gets its result and returns the thread's. When the stack
+// is unwound, this frame is the last to be told, as if by `pthread_cleanup_push`: `unwound`, and on to the C library's own end. On the
+// stack: 104 bytes of `__pthread_unwind_buf_t`, then the function and its argument.
 std::arch::global_asm!(
     ".pushsection .text.heddle_thread_start,\"ax\",@progbits",
     ".hidden heddle_thread_start",
@@ -84,21 +105,41 @@ std::arch::global_asm!(
     ".type heddle_thread_start,@function",
     "heddle_thread_start:",
     ".cfi_startproc",
-    "sub rsp, 8",
-    ".cfi_def_cfa_offset 16",
+    "sub rsp, 136",
+    ".cfi_def_cfa_offset 144",
     "call {begin}",
-    "mov rdi, rdx",
-    "call rax",
-    "mov rdi, rax",
+    "mov qword ptr [rsp + 112], rax",
+    "mov qword ptr [rsp + 120], rdx",
+    "mov rdi, rsp",
+    "xor esi, esi",
+    "call __sigsetjmp@PLT",
+    "test eax, eax",
+    "jnz 2f",
+    "mov rdi, rsp",
+    "call __pthread_register_cancel@PLT",
+    "mov rdi, qword ptr [rsp + 120]",
+    "call qword ptr [rsp + 112]",
+    "mov qword ptr [rsp + 112], rax",
+    "mov rdi, rsp",
+    "call __pthread_unregister_cancel@PLT",
+    "mov rdi, qword ptr [rsp + 112]",
     "call {end}",
-    "add rsp, 8",
+    ".cfi_remember_state",
+    "add rsp, 136",
     ".cfi_def_cfa_offset 8",
     "ret",
+    "2:",
+    ".cfi_restore_state",
+    "call {unwound}",
+    "mov rdi, rsp",
+    "call __pthread_unwind_next@PLT",
+    "ud2",
     ".cfi_endproc",
     ".size heddle_thread_start, . - heddle_thread_start",
     ".popsection",
     begin = sym threads::begin,
     end = sym threads::end,
+    unwound = sym threads::unwound,
 );
 
 // (result, site); C11 has an int for a result.

@@ -5,9 +5,11 @@
 
 mod barrier;
 mod c11;
+mod cancel;
 mod cond;
 mod control;
 mod frames;
+mod keys;
 mod mutex;
 mod once;
 mod rwlock;

@@ -6,6 +6,7 @@ use schedules::primitives::NodeOp;
 
 use super::{perform, taken, timed};
 use crate::block::Block;
+use crate::node;
 use crate::sys::native::{self, Mutex, pthread_mutex_t, pthread_mutexattr_t, timespec};
 
 /// Bits of `kind` that say the type; lock elision may set others, which change nothing.
@@ -100,6 +101,27 @@ pub(super) unsafe extern "C" fn heddle_pthread_mutex_lock(
     mutex: *mut pthread_mutex_t,
     site: u32,
 ) -> c_int {
+    if let Some(turn) = node::at_once(NodeOp::MutexLock, site) {
+        // SAFETY: a mutex of the program, ours alone until the node is left.
+        let plain = unsafe { &mut *mutex.cast::<Mutex>() };
+        if plain.kind == 0 && plain.lock == 0 {
+            plain.lock = 1;
+            plain.owner = turn.tid();
+            plain.users = 1;
+            return turn.pass();
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { lock_in_turn(mutex, site) }
+}
+
+/// The general case.
+///
+/// # Safety
+/// As for `pthread_mutex_lock`.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn lock_in_turn(mutex: *mut pthread_mutex_t, site: u32) -> c_int {
     // SAFETY: the program's own arguments, at the call it made.
     let native = || unsafe { native::pthread_mutex_lock(mutex) };
     perform(NodeOp::MutexLock, site, native, |own| {
@@ -138,6 +160,27 @@ pub(super) unsafe extern "C" fn heddle_pthread_mutex_unlock(
     mutex: *mut pthread_mutex_t,
     site: u32,
 ) -> c_int {
+    if let Some(turn) = node::at_once(NodeOp::MutexUnlock, site) {
+        // SAFETY: a mutex of the program, ours alone until the node is left.
+        let plain = unsafe { &mut *mutex.cast::<Mutex>() };
+        if plain.kind == 0 {
+            plain.lock = 0;
+            plain.owner = 0;
+            plain.users = 0;
+            return turn.pass();
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { unlock_in_turn(mutex, site) }
+}
+
+/// The general case.
+///
+/// # Safety
+/// As for `pthread_mutex_unlock`.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn unlock_in_turn(mutex: *mut pthread_mutex_t, site: u32) -> c_int {
     // SAFETY: the program's own arguments, at the call it made.
     let native = || unsafe { native::pthread_mutex_unlock(mutex) };
     perform(NodeOp::MutexUnlock, site, native, |own| {
@@ -156,16 +199,46 @@ pub(super) unsafe extern "C" fn heddle_pthread_mutex_timedlock(
 ) -> c_int {
     // SAFETY: the program's own arguments, at the call it made.
     let native = || unsafe { native::pthread_mutex_timedlock(mutex, until) };
+    // SAFETY: the caller's promise.
+    unsafe { lock_until(mutex, (timed::REALTIME, until), site, native) }
+}
+
+/// # Safety
+/// As for `pthread_mutex_clocklock`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn heddle_pthread_mutex_clocklock(
+    mutex: *mut pthread_mutex_t,
+    clock: libc::clockid_t,
+    until: *const timespec,
+    site: u32,
+) -> c_int {
+    if !timed::is_clock(clock) {
+        return libc::EINVAL;
+    }
+    // SAFETY: the program's own arguments, at the call it made.
+    let native = || unsafe { native::pthread_mutex_clocklock(mutex, clock, until) };
+    // SAFETY: the caller's promise.
+    unsafe { lock_until(mutex, (clock, until), site, native) }
+}
+
+/// # Safety
+/// As for the C function behind `native`.
+unsafe fn lock_until(
+    mutex: *mut pthread_mutex_t,
+    until: timed::Until,
+    site: u32,
+    native: impl Fn() -> c_int,
+) -> c_int {
     let take = |own: &Block| {
         // SAFETY: a mutex of the program, ours alone until the node is left.
         match lock(own, unsafe { &mut *mutex.cast::<Mutex>() }) {
-            Some(libc::EBUSY) => taken(own, NodeOp::MutexTimedLock, site, native),
+            Some(libc::EBUSY) => taken(own, NodeOp::MutexTimedLock, site, &native),
             Some(result) => result,
             None => native(),
         }
     };
     // SAFETY: the caller's promise.
-    unsafe { timed::perform(NodeOp::MutexTimedLock, site, until, native, take) }
+    unsafe { timed::perform(NodeOp::MutexTimedLock, site, until, &native, take) }
 }
 
 /// A condition wait gives up its mutex.

@@ -160,13 +160,43 @@ unsafe extern "C" fn heddle_pthread_rwlock_timedrdlock(
 ) -> c_int {
     // SAFETY: the program's own arguments, at the call it made.
     let native = || unsafe { native::pthread_rwlock_timedrdlock(lock, until) };
+    // SAFETY: the caller's promise.
+    unsafe { read_lock_until(lock, (timed::REALTIME, until), site, native) }
+}
+
+/// # Safety
+/// As for `pthread_rwlock_clockrdlock`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn heddle_pthread_rwlock_clockrdlock(
+    lock: *mut pthread_rwlock_t,
+    clock: libc::clockid_t,
+    until: *const timespec,
+    site: u32,
+) -> c_int {
+    if !timed::is_clock(clock) {
+        return libc::EINVAL;
+    }
+    // SAFETY: the program's own arguments, at the call it made.
+    let native = || unsafe { native::pthread_rwlock_clockrdlock(lock, clock, until) };
+    // SAFETY: the caller's promise.
+    unsafe { read_lock_until(lock, (clock, until), site, native) }
+}
+
+/// # Safety
+/// As for the C function behind `native`.
+unsafe fn read_lock_until(
+    lock: *mut pthread_rwlock_t,
+    until: timed::Until,
+    site: u32,
+    native: impl Fn() -> c_int,
+) -> c_int {
     // SAFETY: it is this node's turn.
     let take = |own: &Block| match read_lock(own, unsafe { plain(lock) }) {
-        libc::EBUSY => taken(own, NodeOp::RwTimedReadLock, site, native),
+        libc::EBUSY => taken(own, NodeOp::RwTimedReadLock, site, &native),
         result => result,
     };
     // SAFETY: the caller's promise.
-    unsafe { timed::perform(NodeOp::RwTimedReadLock, site, until, native, take) }
+    unsafe { timed::perform(NodeOp::RwTimedReadLock, site, until, &native, take) }
 }
 
 /// # Safety
@@ -179,13 +209,43 @@ unsafe extern "C" fn heddle_pthread_rwlock_timedwrlock(
 ) -> c_int {
     // SAFETY: the program's own arguments, at the call it made.
     let native = || unsafe { native::pthread_rwlock_timedwrlock(lock, until) };
+    // SAFETY: the caller's promise.
+    unsafe { write_lock_until(lock, (timed::REALTIME, until), site, native) }
+}
+
+/// # Safety
+/// As for `pthread_rwlock_clockwrlock`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn heddle_pthread_rwlock_clockwrlock(
+    lock: *mut pthread_rwlock_t,
+    clock: libc::clockid_t,
+    until: *const timespec,
+    site: u32,
+) -> c_int {
+    if !timed::is_clock(clock) {
+        return libc::EINVAL;
+    }
+    // SAFETY: the program's own arguments, at the call it made.
+    let native = || unsafe { native::pthread_rwlock_clockwrlock(lock, clock, until) };
+    // SAFETY: the caller's promise.
+    unsafe { write_lock_until(lock, (clock, until), site, native) }
+}
+
+/// # Safety
+/// As for the C function behind `native`.
+unsafe fn write_lock_until(
+    lock: *mut pthread_rwlock_t,
+    until: timed::Until,
+    site: u32,
+    native: impl Fn() -> c_int,
+) -> c_int {
     // SAFETY: it is this node's turn.
     let take = |own: &Block| match write_lock(own, unsafe { plain(lock) }) {
-        libc::EBUSY => taken(own, NodeOp::RwTimedWriteLock, site, native),
+        libc::EBUSY => taken(own, NodeOp::RwTimedWriteLock, site, &native),
         result => result,
     };
     // SAFETY: the caller's promise.
-    unsafe { timed::perform(NodeOp::RwTimedWriteLock, site, until, native, take) }
+    unsafe { timed::perform(NodeOp::RwTimedWriteLock, site, until, &native, take) }
 }
 
 /// # Safety

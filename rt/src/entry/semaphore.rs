@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uint};
 
 use schedules::primitives::NodeOp;
 
+use super::cancel::cancelled;
 use super::frames::Answer;
 use super::{perform, perform_here, taken, timed};
 use crate::block::Block;
@@ -61,6 +62,9 @@ pub(super) unsafe extern "C" fn wait(semaphore: *mut sem_t, site: u32) -> Answer
     if block.is_null() {
         return Answer::NATIVE;
     }
+    if let Some(answer) = cancelled(block) {
+        return answer;
+    }
     // SAFETY: the program's own arguments, at the call it made.
     let native = || unsafe { native::sem_wait(semaphore) };
     Answer::new(perform_here(block, native, |own| {
@@ -96,12 +100,47 @@ pub(super) unsafe extern "C" fn wait_until(
     until: *const timespec,
     site: u32,
 ) -> Answer {
+    // SAFETY: the program's own arguments, at the call it made.
+    let native = || unsafe { native::sem_timedwait(semaphore, until) };
+    // SAFETY: the caller's promise.
+    unsafe { wait_for_turn(semaphore, (timed::REALTIME, until), site, native) }
+}
+
+/// `sem_clockwait`, from `frames`.
+///
+/// # Safety
+/// As for `sem_clockwait`.
+pub(super) unsafe extern "C" fn wait_until_clock(
+    semaphore: *mut sem_t,
+    clock: libc::clockid_t,
+    until: *const timespec,
+    site: u32,
+) -> Answer {
+    if !timed::is_clock(clock) {
+        return Answer::new(fail(libc::EINVAL));
+    }
+    // SAFETY: the program's own arguments, at the call it made.
+    let native = || unsafe { native::sem_clockwait(semaphore, clock, until) };
+    // SAFETY: the caller's promise.
+    unsafe { wait_for_turn(semaphore, (clock, until), site, native) }
+}
+
+/// # Safety
+/// As for the C function behind `native`.
+unsafe fn wait_for_turn(
+    semaphore: *mut sem_t,
+    until: timed::Until,
+    site: u32,
+    native: impl Fn() -> c_int,
+) -> Answer {
     let block = node::enter(NodeOp::SemTimedWait, site);
     if block.is_null() {
         return Answer::NATIVE;
     }
-    // SAFETY: the program's own arguments, at the call it made.
-    let native = || match unsafe { native::sem_timedwait(semaphore, until) } {
+    if let Some(answer) = cancelled(block) {
+        return answer;
+    }
+    let native = || match native() {
         0 => 0,
         _ => process::errno(),
     };

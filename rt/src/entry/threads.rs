@@ -6,13 +6,14 @@ use std::sync::atomic::Ordering;
 
 use schedules::primitives::NodeOp;
 
+use super::cancel::cancelled;
 use super::frames::Answer;
-use super::{perform, perform_here};
-use crate::block::{self, Block, Start};
+use super::{keys, perform, perform_here};
+use crate::block::{self, Block, Phase, Start};
 use crate::node::{self, ANY_SITE, Found};
 use crate::sys::native::{self, Entry, pthread_attr_t, pthread_t};
 use crate::sys::process;
-use crate::{report, trace};
+use crate::{report, trace, world};
 
 /// # Safety
 /// As for `pthread_create`.
@@ -109,6 +110,7 @@ pub(super) unsafe extern "C" fn begin(argument: *mut c_void) -> Started {
     // SAFETY: the caller's promise.
     let own = unsafe { &mut *block };
     own.tid = process::thread_id();
+    own.exit_site = ANY_SITE;
     own.shadows = own.world().shadows();
     block::sit(block);
     let entry = match own.entry.expect("seated") {
@@ -142,13 +144,33 @@ pub(super) extern "C" fn end(result: *mut c_void) -> *mut c_void {
     result
 }
 
-/// A thread calls `pthread_exit` or `thrd_exit`.
+/// A thread calls `pthread_exit` or `thrd_exit`. Its last node comes when its cleanup handlers have run: see [`unwound`]. Below
+/// `main` there is no frame of ours to come back to.
 pub(super) extern "C" fn exit(site: u32) {
+    let own = block::current();
+    // SAFETY: the calling thread's own block, or one that is only read; who runs may write its own.
+    unsafe {
+        if (*own).phase == Phase::Running && (*own).number != 0 {
+            (*own).exit_site = site;
+            return;
+        }
+    }
     end_thread(site);
 }
 
-/// Passes the thread's last node and gives up its seat.
+/// A thread that called `pthread_exit` or was cancelled has run its cleanup handlers.
+pub(super) extern "C" fn unwound() {
+    // SAFETY: the calling thread's own block, or one that is only read.
+    let site = unsafe { (*block::current()).exit_site };
+    end_thread(site);
+}
+
+/// Runs the thread's destructors, passes its last node and gives up its seat.
 fn end_thread(site: u32) {
+    // SAFETY: as in `unwound`.
+    if unsafe { (*block::current()).phase } == Phase::Running && !world::freed() {
+        keys::run_destructors();
+    }
     let block = node::enter_slowly(block::current(), Found::call(NodeOp::ThreadExit, site));
     if block.is_null() {
         block::step_outside();
@@ -162,7 +184,7 @@ fn end_thread(site: u32) {
         own.world().begin_exit();
     }
     block::leave_seat();
-    own.phase = block::Phase::Ended;
+    own.phase = Phase::Ended;
     node::leave_for_good(own);
 }
 
@@ -178,6 +200,9 @@ pub(super) unsafe extern "C" fn join(
     let block = node::enter(NodeOp::ThreadJoin, site);
     if block.is_null() {
         return Answer::NATIVE;
+    }
+    if let Some(answer) = cancelled(block) {
+        return answer;
     }
     // SAFETY: the program's own arguments. Under the schedule the thread has passed its last node, so this is short.
     let join = || unsafe { native::pthread_join(thread, result) };

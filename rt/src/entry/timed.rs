@@ -26,6 +26,17 @@ use crate::{walk, world};
 const DONE: u32 = 0;
 const TIMED_OUT: u32 = 1;
 
+/// A time-out as the program gives it: a clock, and a time of that clock.
+pub(super) type Until = (libc::clockid_t, *const timespec);
+
+/// The clock of functions that name none.
+pub(super) const REALTIME: libc::clockid_t = libc::CLOCK_REALTIME;
+
+/// Can one wait until a time of this clock? The C library returns EINVAL where not.
+pub(super) fn is_clock(clock: libc::clockid_t) -> bool {
+    matches!(clock, libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC)
+}
+
 /// When to give up.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline {
@@ -72,7 +83,7 @@ impl Deadline {
 pub(super) unsafe fn perform(
     op: NodeOp,
     site: u32,
-    until: *const timespec,
+    until: Until,
     native: impl Fn() -> c_int,
     take: impl Fn(&Block) -> c_int,
 ) -> c_int {
@@ -91,7 +102,7 @@ pub(super) unsafe fn perform(
 pub(super) unsafe fn perform_here(
     block: *mut Block,
     site: u32,
-    until: *const timespec,
+    until: Until,
     native: impl Fn() -> c_int,
     take: impl Fn(&Block) -> c_int,
 ) -> c_int {
@@ -107,7 +118,7 @@ pub(super) unsafe fn perform_here(
     node::leave(block);
     // SAFETY: the caller's promise. A deadline that is not a time counts as passed: it is looked at only when the operation has
     // to wait, which is where the C library returns EINVAL.
-    let deadline = unsafe { Deadline::new(libc::CLOCK_REALTIME, until) };
+    let deadline = unsafe { Deadline::new(until.0, until.1) };
     match outcome(own, site, deadline, Completes::Here) {
         None => native(),
         Some(DONE) => {

@@ -14,6 +14,9 @@ use std::ffi::{c_int, c_uint, c_void};
 /// A thread's start function.
 pub(crate) type Entry = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
+/// A destructor of thread-specific data.
+pub(crate) type Destructor = unsafe extern "C" fn(*mut c_void);
+
 /// A C11 thread's start function.
 pub(crate) type C11Entry = unsafe extern "C" fn(*mut c_void) -> c_int;
 
@@ -71,9 +74,18 @@ functions! {
     thrd_join(thread: pthread_t, result: *mut c_int);
     thrd_detach(thread: pthread_t);
     mtx_init(mutex: *mut pthread_mutex_t, kind: c_int);
+    pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: libc::clockid_t, until: *const timespec);
+    pthread_rwlock_clockrdlock(lock: *mut pthread_rwlock_t, clock: libc::clockid_t, until: *const timespec);
+    pthread_rwlock_clockwrlock(lock: *mut pthread_rwlock_t, clock: libc::clockid_t, until: *const timespec);
+    sem_clockwait(semaphore: *mut sem_t, clock: libc::clockid_t, until: *const timespec);
+    pthread_key_create(key: *mut u32, destructor: Option<Destructor>);
+    pthread_key_delete(key: u32);
+    pthread_setspecific(key: u32, value: *const c_void);
+    pthread_cancel(thread: pthread_t);
 }
 
 unsafe extern "C" {
+    pub(crate) fn pthread_getspecific(key: u32) -> *mut c_void;
     pub(crate) fn mtx_destroy(mutex: *mut pthread_mutex_t);
 }
 

@@ -67,6 +67,16 @@ pub(crate) fn thread_id() -> libc::pid_t {
     unsafe { libc::gettid() }
 }
 
+/// Does a thread of this process sleep in the kernel? False if nobody knows.
+pub(crate) fn sleeps(thread: libc::pid_t) -> bool {
+    let errno = errno();
+    let text = std::fs::read(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+    set_errno(errno);
+    // The second field is the name, in parentheses, and may hold anything.
+    let state = text.iter().rposition(|byte| *byte == b')');
+    state.is_some_and(|end| matches!(text.get(end + 2), Some(b'S' | b'D')))
+}
+
 /// Calls `function` when the process exits, after everything that is registered later.
 pub(crate) fn at_exit(function: extern "C" fn()) {
     // SAFETY: `function` lives for ever. Without memory for it nothing is printed at exit.

@@ -77,6 +77,17 @@ int heddle_cnd_timedwait(cnd_t *, mtx_t *, const struct timespec *, uint32_t sit
 int heddle_cnd_signal(cnd_t *, uint32_t site);
 int heddle_cnd_broadcast(cnd_t *, uint32_t site);
 void heddle_call_once(once_flag *, void (*)(void), uint32_t site);
+int heddle_pthread_key_create(pthread_key_t *, void (*)(void *), uint32_t site);
+int heddle_pthread_key_delete(pthread_key_t, uint32_t site);
+int heddle_tss_create(tss_t *, tss_dtor_t, uint32_t site);
+void heddle_tss_delete(tss_t, uint32_t site);
+int heddle_pthread_cancel(pthread_t, uint32_t site);
+void heddle_pthread_testcancel(uint32_t site);
+int heddle_pthread_mutex_clocklock(pthread_mutex_t *, clockid_t, const struct timespec *, uint32_t site);
+int heddle_pthread_cond_clockwait(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *, uint32_t site);
+int heddle_pthread_rwlock_clockrdlock(pthread_rwlock_t *, clockid_t, const struct timespec *, uint32_t site);
+int heddle_pthread_rwlock_clockwrlock(pthread_rwlock_t *, clockid_t, const struct timespec *, uint32_t site);
+int heddle_sem_clockwait(sem_t *, clockid_t, const struct timespec *, uint32_t site);
 
 /* The time `milliseconds` from now. */
 static struct timespec in(clockid_t clock, long milliseconds) {

@@ -10,6 +10,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile sig_atomic_t alarms;
 static pthread_key_t key;
 static int destroyed, early;
+/* "pipe": the worker waits for a byte that main would write after its turn, which comes after the worker's. */
+static int ends[2];
 
 static void touch(uint32_t site) {
   heddle_pthread_mutex_lock(&lock, site);
@@ -25,6 +27,11 @@ static void at_exit(void) {
   puts("at exit");
 }
 static void on_alarm(int signal) { alarms += signal == SIGALRM; }
+static sigjmp_buf way_out;
+static void escape(int signal) {
+  if (alarms++ == 0)
+    siglongjmp(way_out, signal);
+}
 static void destroy(void *value) { destroyed += value != 0; }
 
 static void clean(void *what) { printf("cleaned %s\n", (char *)what); }
@@ -45,6 +52,8 @@ static void *worker(void *argument) {
         break;
       usleep(10000);
     }
+  if (!strcmp(what, "pipe") && read(ends[0], &(char){0}, 1) != 1)
+    exit(6);
   touch(10);
   if (!strcmp(what, "exit-inside"))
     exit(5);
@@ -73,6 +82,8 @@ static void in_child(void) {
 
 static int run(const char *what) {
   pthread_t thread, other;
+  if (!strcmp(what, "daemon") && daemon(1, 1) != 0)
+    return 9;
   pthread_attr_t attr;
   pthread_attr_init(&attr);
   if (!strcmp(what, "small"))
@@ -86,7 +97,18 @@ static int run(const char *what) {
     signal(SIGALRM, on_alarm);
     setitimer(ITIMER_REAL, &timer, 0);
   }
-  heddle_pthread_create(&thread, &attr, worker, (void *)(strcmp(what, "alarm") ? what : "slow"), 1);
+  if (!strcmp(what, "pipe") && pipe(ends) != 0)
+    return 9;
+  int slow = !strcmp(what, "alarm") || !strcmp(what, "escape");
+  heddle_pthread_create(&thread, &attr, worker, (void *)(slow ? "slow" : what), 1);
+  if (!strcmp(what, "escape")) {
+    /* The first alarm comes while this thread waits for the worker; it leaves the wait and comes again. */
+    struct itimerval timer = {{0, 0}, {0, 300000}};
+    signal(SIGALRM, escape);
+    setitimer(ITIMER_REAL, &timer, 0);
+    if (sigsetjmp(way_out, 1) != 0)
+      puts("escaped");
+  }
   if (!strncmp(what, "blocked", 7)) {
     heddle_pthread_create(&other, 0, blocked, 0, 2);
     touch(20);
@@ -98,6 +120,10 @@ static int run(const char *what) {
       quick_exit(3);
     if (!strcmp(what, "blocked-abort"))
       abort();
+    if (!strcmp(what, "blocked-kill"))
+      kill(getpid(), SIGKILL);
+    if (!strcmp(what, "blocked-exec"))
+      execl("/bin/echo", "echo", "another program", (char *)0);
     return 3;
   }
   if (!strcmp(what, "last")) {
@@ -124,6 +150,11 @@ static int run(const char *what) {
     printf("status %d\n", status);
     fflush(stdout);
     printf("system %d\n", system("true"));
+    child = vfork();
+    if (child == 0)
+      _exit(4);
+    waitpid(child, &status, 0);
+    printf("vfork %d\n", WEXITSTATUS(status));
   }
   if (!strcmp(what, "jump")) {
     static jmp_buf place;

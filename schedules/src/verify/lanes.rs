@@ -134,7 +134,9 @@ fn node_problem(archive: &Archive, node: &Node) -> Option<&'static str> {
         | (NodeOp::Outcome | NodeOp::ThreadStart | NodeOp::ThreadExit, _) => true,
         (op, SiteKind::Sync { primitive }) => {
             let row = &PRIMITIVES[usize::from(primitive)];
-            row.policy == Policy::Enforced && (row.op == op || follows(row.op) == Some(op))
+            let cancelled = op == NodeOp::ThreadCancelled && row.op.is_cancellation_point();
+            row.policy == Policy::Enforced
+                && (row.op == op || follows(row.op) == Some(op) || cancelled)
         }
         _ => false,
     };

@@ -341,6 +341,13 @@ impl Gatherer<'_> {
             row.policy == Policy::PassThrough && row.args.is_empty() && !name.contains("specific")
         });
         own.may_end |= name == "pthread_exit" || name == "thrd_exit";
+        if matches!(name, "pthread_setspecific" | "tss_set")
+            && let Some(function) = self.module.function_named(name)
+        {
+            // Stands for the thread's data under all keys, which is no object of the program.
+            own.mods
+                .add(AbstractObject::Function(function), &Extent::All);
+        }
         for (position, arg) in call.args.iter().enumerate() {
             if call.arg_types[position] != Type::Ptr {
                 continue;

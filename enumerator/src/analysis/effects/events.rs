@@ -130,7 +130,7 @@ pub(crate) fn primitive_event(function: &Function, name: &str, args: &[Value]) -
     };
     match row.policy {
         Policy::PassThrough => None,
-        Policy::Refused => Some(Event::ANYTHING),
+        Policy::Refused | Policy::Followed => Some(Event::ANYTHING),
         Policy::Enforced => Some(match (row.op, args.first()) {
             (
                 NodeOp::MutexLock | NodeOp::RwReadLock | NodeOp::RwWriteLock | NodeOp::SpinLock,
