@@ -8,6 +8,7 @@ use super::memory::{Background, Content, ObjId, Objects};
 use super::solver::{Limits, Solver};
 use super::state::{State, Val};
 use crate::analysis::cfg::LoopId;
+use crate::analysis::relevance::Relevance;
 use crate::analysis::{AbstractObject, Facts};
 use crate::model::{
     BinOp, BlockId, CastOp, Const, FuncId, GlobalId, Instr, InstrId, Module, Type, Value,
@@ -30,6 +31,13 @@ pub struct Counters {
 pub struct Engine<'m> {
     pub module: &'m Module,
     pub facts: &'m Facts,
+    /// What matters to synchronization; what does not is not executed. `None`: everything is.
+    pub relevance: Option<&'m Relevance>,
+    /// Join the sides of a silent branch where they meet; else the caller chooses one. Inside loops that are tried as a whole the
+    /// sides are always joined, so that trying them ends.
+    pub merging: bool,
+    /// Runs within runs: sides of a merge, loops that are tried.
+    pub(super) nested: u32,
     pub pool: Pool,
     pub solver: Solver,
     pub objects: Objects,
@@ -69,6 +77,9 @@ impl<'m> Engine<'m> {
         Self {
             module,
             facts,
+            relevance: None,
+            merging: true,
+            nested: 0,
             pool: Pool::new(),
             solver: Solver::new(Limits::default()),
             objects: Objects::default(),

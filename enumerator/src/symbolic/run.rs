@@ -131,6 +131,14 @@ impl Engine<'_> {
         }
     }
 
+    /// Runs a thread as a part of another run.
+    pub(super) fn run_within(&mut self, state: &mut State, slot: usize, until: Until) -> Stop {
+        self.nested += 1;
+        let stop = self.run(state, slot, Some(until));
+        self.nested -= 1;
+        stop
+    }
+
     /// Goes on from a marker.
     pub fn pass_marker(&mut self, state: &mut State, slot: usize) {
         state.frame_mut(slot).entered = None;
@@ -285,7 +293,11 @@ impl Engine<'_> {
         let frames = &state.threads[slot].frames;
         let again = frames.iter().filter(|frame| frame.func == callee).count();
         let silent = self.facts.effects(callee).sync == crate::analysis::SyncEffect::None;
-        if silent && (again > 6 || frames.len() >= MAX_DEPTH) {
+        let (caller, id, _) = self.current(state, slot);
+        let matters = self
+            .relevance
+            .is_none_or(|relevance| relevance.contains(caller, id));
+        if silent && (!matters || again > 6 || frames.len() >= MAX_DEPTH) {
             self.skip_call(state, slot, callee);
             return None;
         }
