@@ -119,7 +119,8 @@ impl Engine<'_> {
         slot: usize,
         possible: &mut Vec<(u32, Expr)>,
     ) -> Option<Stop> {
-        if possible.len() < 2 {
+        // Alone, how the process ends is what one wants to know.
+        if possible.len() < 2 || self.alone {
             return None;
         }
         let (func, _, instr) = self.current(state, slot);

@@ -12,15 +12,15 @@ use crate::analysis::cfg::LoopId;
 use crate::analysis::{AbstractObject, Extent, ModSet, SyncEffect};
 use crate::model::{BlockId, FuncId, InstrKind, Type};
 
-/// Steps that a loop may take before it is summarized.
-const LOOP_FUEL: u64 = 20_000;
-
 /// What a summarized loop counts for in the estimate of work.
 const SUMMARY_COST: u64 = 2_000;
 
 impl Engine<'_> {
     /// The silent loop that the thread has just entered from outside.
     pub(super) fn loop_entered(&self, state: &State, slot: usize, from: BlockId) -> Option<LoopId> {
+        if self.budget.loop_steps == u64::MAX {
+            return None;
+        }
         let frame = state.frame(slot);
         let loops = &self.facts.cfg(frame.func).loops;
         let id = loops.headed_by(frame.block)?;
@@ -40,7 +40,7 @@ impl Engine<'_> {
         if failures < 2 && self.loop_matters(func, id) {
             let saved = state.clone();
             let depth = state.threads[slot].frames.len();
-            let limit = self.counters.steps + LOOP_FUEL;
+            let limit = self.counters.steps + self.budget.loop_steps;
             self.attempts.push(Attempt { depth, id, limit });
             let stop = self.run_within(state, slot, Until::LeaveLoop { depth, func, id });
             self.attempts.pop();
