@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use heddle_bench::engine::constant::{self, Verdict};
+use heddle_bench::engine::paths::{self, Effort};
 use heddle_bench::engine::{Program, generate};
 use heddle_bench::process::{self, End};
 
@@ -18,6 +19,9 @@ pub(crate) struct Arguments {
     /// Programs of csmith instead of our own
     #[arg(long)]
     csmith: bool,
+    /// Programs with unknown inputs: every path, merged states, caches
+    #[arg(long)]
+    paths: bool,
     /// One program, in this process
     #[arg(long, hide = true)]
     alone: bool,
@@ -28,7 +32,10 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.alone {
-        return one(arguments.first_seed, arguments.csmith);
+        return match arguments.paths {
+            true => paths_of(arguments.first_seed),
+            false => one(arguments.first_seed, arguments.csmith),
+        };
     }
     let mut counts = BTreeMap::new();
     for seed in arguments.first_seed..arguments.first_seed + arguments.programs {
@@ -37,6 +44,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         child.args(["engine", "--alone", "--first-seed", &seed.to_string()]);
         if arguments.csmith {
             child.arg("--csmith");
+        }
+        if arguments.paths {
+            child.arg("--paths");
         }
         let outcome = process::run(&mut child, LIMIT)?;
         let kind = match outcome.end {
@@ -69,4 +79,19 @@ fn one(seed: u64, csmith: bool) -> Result<bool> {
         }
     }
     Ok(true)
+}
+
+fn paths_of(seed: u64) -> Result<bool> {
+    let folder = tempfile::tempdir()?;
+    let program = Program::of_text(&generate::program(seed, true), folder.path())?;
+    let effort = Effort {
+        paths: 8,
+        models: 20,
+    };
+    let report = paths::trial(&program, seed, effort)?;
+    println!("{report:?}");
+    if report.skipped.is_none() && report.wrong.is_empty() {
+        println!("same");
+    }
+    Ok(report.wrong.is_empty())
 }

@@ -42,7 +42,7 @@ impl Meaning for Assignment {
     }
 }
 
-/// Compares every observed global.
+/// Compares every observed global; a byte that the engine does not know is a difference.
 pub fn memory(
     engine: &mut Engine<'_>,
     state: &mut State,
@@ -50,6 +50,29 @@ pub fn memory(
     run: &Run,
     meaning: &dyn Meaning,
 ) -> Comparison {
+    let (mut found, open) = memory_terms(engine, state, native, run, meaning);
+    for condition in open {
+        let support = engine.pool.support(condition).iter();
+        let unknown = support
+            .copied()
+            .find(|symbol| meaning.value(engine, *symbol).is_none());
+        let origin = unknown.and_then(|symbol| engine.pool.origin(symbol));
+        found
+            .differences
+            .push(format!("the engine does not know a byte: {origin:?}"));
+    }
+    found
+}
+
+/// Compares every observed global; what depends on more than `meaning` knows is given back as conditions that must be possible.
+pub fn memory_terms(
+    engine: &mut Engine<'_>,
+    state: &mut State,
+    native: &Native,
+    run: &Run,
+    meaning: &dyn Meaning,
+) -> (Comparison, Vec<Expr>) {
+    let mut open = Vec::new();
     let mut found = Comparison::default();
     let globals: Vec<_> = engine.objects.iter().map(|(id, _)| id).collect();
     for object in globals {
@@ -65,11 +88,12 @@ pub fn memory(
                 native,
                 meaning,
                 object,
+                open: &mut open,
             };
             view.compare(&name, bytes, &mut found);
         }
     }
-    found
+    (found, open)
 }
 
 struct View<'a, 'e, 'm> {
@@ -78,6 +102,7 @@ struct View<'a, 'e, 'm> {
     native: &'a Native,
     meaning: &'a dyn Meaning,
     object: ObjId,
+    open: &'e mut Vec<Expr>,
 }
 
 impl View<'_, '_, '_> {
@@ -138,10 +163,8 @@ impl View<'_, '_, '_> {
                 .push(format!("{name}+{at}: engine {value:#x}, native {real:#x}")),
             None if self.is_beyond(term) => found.beyond += 1,
             None => {
-                let why = self.why(term);
-                found
-                    .differences
-                    .push(format!("{name}+{at}: the engine does not know it: {why}"));
+                let real = self.engine.pool.constant(8, real.into());
+                self.open.push(self.engine.pool.eq(term, real));
             }
         }
     }
@@ -158,14 +181,5 @@ impl View<'_, '_, '_> {
                     _ => false,
                 }
         })
-    }
-
-    fn why(&self, term: Expr) -> String {
-        let support = self.engine.pool.support(term);
-        let unknown = support
-            .iter()
-            .find(|symbol| self.meaning.value(self.engine, **symbol).is_none());
-        let origin = unknown.and_then(|symbol| self.engine.pool.origin(*symbol));
-        format!("{origin:?}")
     }
 }

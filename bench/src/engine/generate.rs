@@ -120,11 +120,14 @@ impl Writer {
                 self.line("heddle_assume(in1 < 100);");
             }
         }
-        let count = if self.inputs { 4 } else { 10 };
+        let count = if self.inputs { 5 } else { 10 };
         for _ in 0..count {
             self.statement(3, 3);
         }
-        self.line("real = real * 3.0 + (double)g0; small = small / 3.0f - (float)g1;");
+        if !self.inputs {
+            // Floating point of unknown numbers is opaque.
+            self.line("real = real * 3.0 + (double)g0; small = small / 3.0f - (float)g1;");
+        }
         self.line("return (int)((l0 ^ l1 ^ g0) & 127);");
         self.indent -= 1;
         self.line("}");
@@ -158,7 +161,12 @@ impl Writer {
                 self.line(&format!("noisy = (int)({value}); g1 ^= noisy;"));
             }
             9 => {
-                let (index, a, b) = (self.index(2), self.expression(1), self.expression(1));
+                // Which function is called is a branch of its own kind: known, where paths are compared by their branches.
+                let index = match self.inputs {
+                    true => self.random.below(2).to_string(),
+                    false => self.index(2),
+                };
+                let (a, b) = (self.expression(1), self.expression(1));
                 self.line(&format!("g2 = table[{index}]((int)({a}), (int)({b}));"));
             }
             10..=12 => self.branch(depth, callable),

@@ -84,6 +84,8 @@ pub struct Engine<'m> {
     pub counters: Counters,
     /// Functions outside the program that nobody knows, as they were called.
     pub externals: std::collections::BTreeSet<String>,
+    /// What `heddle_input` declared, by name, in the order in which it was executed.
+    pub inputs: Vec<(String, Expr)>,
     /// Branches that are nodes: a thread stops at each, whatever the path has decided.
     pub watched: std::collections::BTreeSet<(FuncId, InstrId)>,
     /// Blocks at whose beginning a thread stops: epochs may end there.
@@ -125,10 +127,11 @@ impl<'m> Engine<'m> {
             trace: None,
             nested: 0,
             pool: Pool::new(),
-            solver: Solver::new(Limits::default()),
+            solver: Solver::new(Limits::from_environment()),
             objects: Objects::default(),
             counters: Counters::default(),
             externals: Default::default(),
+            inputs: Vec::new(),
             watched: Default::default(),
             markers: Default::default(),
             floats: Default::default(),

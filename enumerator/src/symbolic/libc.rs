@@ -353,7 +353,9 @@ impl Engine<'_> {
         let origin = Origin::Input { name };
         match (self.exact_place(pointer), self.pool.as_const(size)) {
             (Some((object, offset)), Some(size @ (1 | 2 | 4 | 8))) => {
+                let name = origin.name().to_owned();
                 let symbol = self.pool.symbol(8 * size as u32, origin);
+                self.inputs.push((name, symbol));
                 self.write(state, object, offset, symbol);
             }
             (Some((object, offset)), Some(size)) => {
