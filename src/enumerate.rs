@@ -114,6 +114,7 @@ pub(crate) fn enumerate(prepared: &Bitcode, choices: &Choices, name: &str) -> Re
         assumptions: choices.assumptions.clone(),
         name: name.to_owned(),
         time_limit: choices.time_limit,
+        ideas: enumerator::Ideas::default(),
     };
     let mut reporter = Reporter::new();
     let archive = enumerator::enumerate(&prepared.0, &options, &mut |progress| {

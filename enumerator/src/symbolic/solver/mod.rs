@@ -55,6 +55,49 @@ pub struct Limits {
     pub log: Option<PathBuf>,
     /// See `log`.
     pub slow: Duration,
+    /// Use what earlier queries found.
+    pub caches: bool,
+    /// Ask z3 again, afresh, about everything that was found impossible. Slow; a fault of ours panics.
+    pub validate: bool,
+    /// Give up on one in so many queries, chosen by the seed, although they could be answered.
+    pub forced_timeouts: Option<ForcedTimeouts>,
+}
+
+/// Makes the solver give up at random: whoever asks must stay sound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForcedTimeouts {
+    pub seed: u64,
+    pub one_in: u64,
+}
+
+impl ForcedTimeouts {
+    /// `SEED:RATE`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (seed, one_in) = text.split_once(':')?;
+        let (seed, one_in) = (seed.parse().ok()?, one_in.parse().ok()?);
+        (one_in > 0).then_some(Self { seed, one_in })
+    }
+
+    /// Is this query, the so-many-th, given up?
+    fn hits(self, query: u64) -> bool {
+        let key = [self.seed.to_le_bytes(), query.to_le_bytes()].concat();
+        xxhash_rust::xxh3::xxh3_64(&key).is_multiple_of(self.one_in)
+    }
+}
+
+impl Limits {
+    /// As usual, but for what tests and developers ask for: `HEDDLE_TEST_SOLVER_TIMEOUTS=SEED:RATE`, `HEDDLE_SOLVER_LOG=FOLDER`.
+    pub fn from_environment() -> Self {
+        let timeouts = std::env::var("HEDDLE_TEST_SOLVER_TIMEOUTS").ok();
+        Self {
+            forced_timeouts: timeouts.map(|text| {
+                ForcedTimeouts::parse(&text)
+                    .expect("HEDDLE_TEST_SOLVER_TIMEOUTS is two numbers, SEED:RATE")
+            }),
+            log: std::env::var_os("HEDDLE_SOLVER_LOG").map(PathBuf::from),
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for Limits {
@@ -64,6 +107,9 @@ impl Default for Limits {
             terms: 100_000,
             log: None,
             slow: Duration::from_millis(200),
+            caches: true,
+            validate: cfg!(test),
+            forced_timeouts: None,
         }
     }
 }
@@ -204,6 +250,21 @@ impl Solver {
 
     /// Decides a conjunction without independent parts, sorted and without repetition.
     fn part(&mut self, pool: &Pool, part: &[Expr]) -> Answer {
+        let answer = self.part_or_cached(pool, part);
+        if self.limits.validate && answer == Answer::Unsat {
+            let again = backend::Z3::new(&self.limits).solve(pool, part);
+            assert!(
+                !matches!(again, Answer::Sat(_)),
+                "found impossible, but it has a model"
+            );
+        }
+        answer
+    }
+
+    fn part_or_cached(&mut self, pool: &Pool, part: &[Expr]) -> Answer {
+        if !self.limits.caches {
+            return self.solve(pool, part);
+        }
         match self.cache.find(pool, part) {
             Some(Found::Model(model)) => {
                 self.statistics.models += 1;
@@ -225,23 +286,33 @@ impl Solver {
         }
         let answer = self.solve(pool, part);
         match &answer {
-            Answer::Sat(model) => {
-                self.statistics.z3_sat += 1;
-                self.cache.add_model(part, model.clone());
-            }
-            Answer::Unsat => {
-                self.statistics.z3_unsat += 1;
-                self.cache.add_impossible(part);
-            }
+            Answer::Sat(model) => self.cache.add_model(part, model.clone()),
+            Answer::Unsat => self.cache.add_impossible(part),
             Answer::Unknown => {
-                self.statistics.z3_unknown += 1;
                 self.given_up.insert(part.to_vec());
             }
         }
         answer
     }
 
+    /// Asks z3, unless the query is to be given up.
     fn solve(&mut self, pool: &Pool, part: &[Expr]) -> Answer {
+        let asked = &mut self.statistics;
+        let query = asked.z3_sat + asked.z3_unsat + asked.z3_unknown;
+        let forced = self.limits.forced_timeouts;
+        let answer = match forced.is_some_and(|forced| forced.hits(query)) {
+            true => Answer::Unknown,
+            false => self.ask_z3(pool, part),
+        };
+        match &answer {
+            Answer::Sat(_) => self.statistics.z3_sat += 1,
+            Answer::Unsat => self.statistics.z3_unsat += 1,
+            Answer::Unknown => self.statistics.z3_unknown += 1,
+        }
+        answer
+    }
+
+    fn ask_z3(&mut self, pool: &Pool, part: &[Expr]) -> Answer {
         let begun = Instant::now();
         let answer = self.backend.solve(pool, part);
         let took = begun.elapsed();
