@@ -1,6 +1,7 @@
 //! `heddle enumerate`: from a program to its archive.
 
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -118,6 +119,7 @@ pub(crate) fn enumerate(prepared: &Bitcode, choices: &Choices, name: &str) -> Re
     let mut reporter = Reporter::new();
     let archive = enumerator::enumerate(&prepared.0, &options, &mut |progress| {
         reporter.report(progress);
+        ControlFlow::Continue(())
     });
     drop(reporter);
     let archive = archive?;

@@ -10,6 +10,7 @@ pub mod search;
 pub mod symbolic;
 pub mod threads;
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 pub use error::Error;
@@ -55,10 +56,12 @@ pub struct Progress {
 const STACK: usize = 4 << 30;
 
 /// Finds the schedules of a prepared program.
+///
+/// `progress` is called a few times a second. Once it breaks, the enumeration ends soon, with an archive that says what is missing.
 pub fn enumerate(
     prepared: &[u8],
     options: &Options,
-    progress: &mut (dyn FnMut(&Progress) + Send),
+    progress: &mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send),
 ) -> Result<schedules::Archive, Error> {
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new()

@@ -14,6 +14,7 @@ mod leaf;
 mod schedule;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use schedules::archive::{Next, Program, StepId};
 use schedules::builder::ArchiveBuilder;
@@ -86,7 +87,9 @@ struct Explorer<'a, 'm> {
     /// What will have to be marked as well.
     found: Marked,
     options: &'a Options,
-    progress: &'a mut dyn FnMut(&Progress),
+    progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    /// Somebody wants the enumeration to end: what is not explored yet becomes gaps.
+    stopped: bool,
     leaves: usize,
     decisions: usize,
     gaps: usize,
@@ -108,7 +111,7 @@ pub fn enumerate(
     module: &Module,
     facts: &Facts,
     options: &Options,
-    progress: &mut dyn FnMut(&Progress),
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Archive, Error> {
     let main = module
         .function_named("main")
@@ -116,6 +119,7 @@ pub fn enumerate(
         .ok_or(Error::NoMain)?;
     let assumed = assume::parse(&options.assumptions)?;
     let mut marked = Marked::default();
+    let mut stopped = false;
     loop {
         let now = std::time::Instant::now();
         let mut explorer = Explorer {
@@ -132,6 +136,7 @@ pub fn enumerate(
             marked,
             options,
             progress,
+            stopped,
             leaves: 0,
             decisions: 0,
             gaps: 0,
@@ -159,6 +164,7 @@ pub fn enumerate(
         if explorer.found == explorer.marked {
             return Ok(explorer.finish());
         }
+        stopped = explorer.stopped;
         marked = explorer.found;
     }
 }
@@ -303,6 +309,9 @@ impl Explorer<'_, '_> {
         if path.decisions > MAX_DECISIONS {
             return Some(format!("a path has more than {MAX_DECISIONS} decisions"));
         }
+        if self.stopped {
+            return Some("the enumeration was stopped".to_owned());
+        }
         let limit = self.options.time_limit?;
         (self.begun.elapsed() > limit).then(|| "the time limit was reached".to_owned())
     }
@@ -316,7 +325,7 @@ impl Explorer<'_, '_> {
             Some(SiteRef::Instr(func, id)) => self.engine.place(func, id),
             _ => String::new(),
         };
-        (self.progress)(&Progress {
+        let wish = (self.progress)(&Progress {
             epochs_done: self.epochs.explored,
             epochs_known: self.epochs.len(),
             schedules: self.leaves,
@@ -324,6 +333,7 @@ impl Explorer<'_, '_> {
             steps: self.engine.counters.steps,
             at,
         });
+        self.stopped |= wish.is_break();
     }
 
     /// Where a thread stands.
