@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use instrument_pass::{InstrumentOptions, LinkOptions, Staged};
 use schedules::Archive;
 
-use crate::enumerate::{Choices, archive_beside, enumerate, judge, take_values};
+use crate::enumerate::{Choices, archive_beside, enumerate, forget_results, judge, take_values};
 use crate::findings::Size;
 use crate::input::{Inputs, Prepared};
 use crate::{Verdict, installation};
@@ -70,10 +70,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     }
     let archive = match &given {
         Some(path) => Archive::read(Path::new(path))?,
-        None => enumerate(&prepared.bitcode, &choices, &file_name(&output))?,
+        None => enumerate(
+            &prepared.bitcode,
+            &choices,
+            &file_name(&output),
+            &archive_path,
+        )?,
     };
     let staged = make(&prepared, &archive, &inputs, &output, embeds, runtime)?;
     publish(&archive, &archive_path, staged)?;
+    forget_results(&choices, &archive_path);
     println!("{}: follows {}", output.display(), archive_path.display());
     println!("{}: {}", archive_path.display(), Size::of(&archive));
     Ok(judge(&archive, &archive_path))

@@ -12,7 +12,11 @@ macro_rules! enumeration_options {
 Options of the enumeration:
       --threads N        no more than N threads live at once [default: 16]
       --assume TEXT      an assumption on the program's inputs; may be given several times
-      --time-limit SECS  stop exploring then, and say what is missing
+      --time SECS        stop exploring then, and say what is missing (also --time-limit)
+      --memory SIZE      stop exploring when the process takes more, and say what is missing; 512M, 4G
+      --jobs N           explore on N threads [default: all cores]; the archive does not depend on it
+      --store DIR        keep results there and use those of earlier runs; without it they are kept beside the
+                         archive until it is written, so an enumeration that was killed goes on where it was
 
 An incomplete archive is written, its gaps are listed, and the exit status is 1."
     };
