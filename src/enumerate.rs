@@ -127,11 +127,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
         bail!("{}: would be overwritten by the archive", input.display());
     }
     let prepared = inputs.prepare()?;
-    let archive = enumerate(&prepared.bitcode, &choices, &stem(&output), &output)?;
+    let enumerated = enumerate(&prepared.bitcode, &choices, &stem(&output), &output)?;
+    let archive = &enumerated.archive;
     archive.write(&output)?;
-    forget_results(&choices, &output);
-    println!("{}: {}", output.display(), Size::of(&archive));
-    Ok(judge(&archive, &output))
+    forget_results(&choices, &output, &enumerated);
+    println!("{}: {}", output.display(), Size::of(archive));
+    Ok(judge(archive, &output))
 }
 
 /// The archive's file name without its extension: what the program is called.
@@ -147,10 +148,36 @@ fn store_beside(archive: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The archive is written: what was kept for the case that it would not be can go, unless the user wants it.
-pub(crate) fn forget_results(choices: &Choices, archive: &Path) {
-    if choices.store.is_none() {
-        enumerator::remove_store(&store_beside(archive));
+/// The archive is written: what was kept for the case that it would not be can go, unless the user wants it or a limit left work to do.
+pub(crate) fn forget_results(choices: &Choices, archive: &Path, enumerated: &Enumerated) {
+    if choices.store.is_some() {
+        return;
+    }
+    let store = store_beside(archive);
+    match enumerated.ended {
+        None => enumerator::remove_store(&store),
+        Some(_) if store.exists() => eprintln!(
+            "heddle: what was found is kept in {}: the same command with more time or memory goes on from there",
+            store.display()
+        ),
+        Some(_) => {}
+    }
+}
+
+/// What came of an enumeration.
+pub(crate) struct Enumerated {
+    pub(crate) archive: Archive,
+    /// Why it ended before it was complete, if it did.
+    ended: Option<&'static str>,
+}
+
+impl Enumerated {
+    /// An archive that was made before.
+    pub(crate) fn before(archive: Archive) -> Self {
+        Self {
+            archive,
+            ended: None,
+        }
     }
 }
 
@@ -160,7 +187,7 @@ pub(crate) fn enumerate(
     choices: &Choices,
     name: &str,
     archive: &Path,
-) -> Result<Archive> {
+) -> Result<Enumerated> {
     let store = match &choices.store {
         Some(store) => store.clone(),
         None => store_beside(archive),
@@ -186,7 +213,10 @@ pub(crate) fn enumerate(
     reporter.conclude(&last);
     let archive = archive?;
     check_own_work(&archive)?;
-    Ok(archive)
+    Ok(Enumerated {
+        archive,
+        ended: last.ended,
+    })
 }
 
 /// An archive that breaks a rule of archives is a fault of ours: it must not reach a program.

@@ -30,6 +30,7 @@ mod conform;
 mod diff;
 mod doctor;
 mod enumerate;
+mod explain_archive;
 mod extract;
 mod findings;
 mod input;
@@ -83,6 +84,13 @@ enum Command {
     Check(check::Arguments),
     /// Prints an archive: its epochs, decisions and schedules
     Inspect(inspect::Arguments),
+    /// Says why an epoch decides what it decides: branch, condition, early or late, why not elastic
+    Explain {
+        /// The archive
+        archive: std::path::PathBuf,
+        /// EPOCH or EPOCH/DECISION
+        what: String,
+    },
     /// Says what changed between two archives, by epoch and schedule; status 1 if anything did
     Diff(diff::Arguments),
     /// Says whether a logged run followed its archive, and which schedules it followed
@@ -124,6 +132,7 @@ fn main() -> ExitCode {
         Command::Vet(arguments) => vet::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Explain { archive, what } => explain_archive::run(&archive, &what),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Conform(arguments) => conform::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
