@@ -27,6 +27,7 @@ pub mod verify;
 pub mod view;
 pub mod write;
 
+mod concat;
 mod import;
 mod inplace;
 mod publish;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use schedules::primitives::NodeOp;
+use schedules::primitives::{NodeOp, lookup};
 
 use super::{Explorer, Path};
 use crate::analysis::SyncEffect;
@@ -45,6 +45,12 @@ impl Explorer<'_, '_> {
         outcomes: &[(u32, Expr)],
     ) -> Option<String> {
         if self.engine.facts.region(func, block).sync != SyncEffect::Balanced {
+            let function = &self.engine.module.functions[func];
+            let cfg = self.engine.facts.cfg(func);
+            if cfg.between(function, block).contains(&block) {
+                let why = "it decides how often a loop that synchronizes goes round";
+                return Some(why.to_owned());
+            }
             return Some(match self.unbalanced(func, block) {
                 Some(place) => format!(
                     "what it guards does more than take locks and release them again: {place}"
@@ -74,7 +80,10 @@ impl Explorer<'_, '_> {
         for member in facts.cfg(func).between(function, block) {
             for (id, instr) in function.block_instrs(member) {
                 let callees = facts.callees(func, id);
-                let beyond = |callee: &&FuncId| facts.effects(**callee).sync == SyncEffect::Any;
+                let beyond = |callee: &&FuncId| {
+                    let name = &self.engine.module.functions[**callee].name;
+                    facts.effects(**callee).sync == SyncEffect::Any && !is_lock(name)
+                };
                 if instr.call().is_none() || (callees.known.is_empty() && !callees.unknown) {
                     continue;
                 }
@@ -236,6 +245,25 @@ impl Explorer<'_, '_> {
             }
         }
     }
+}
+
+/// Does the primitive take or release a lock?
+fn is_lock(name: &str) -> bool {
+    use NodeOp::*;
+    lookup(name).is_some_and(|(_, row)| {
+        matches!(
+            row.op,
+            MutexLock
+                | MutexUnlock
+                | MutexTryLock
+                | SpinLock
+                | SpinTryLock
+                | SpinUnlock
+                | RwReadLock
+                | RwWriteLock
+                | RwUnlock
+        )
+    })
 }
 
 fn node(site: SiteRef, op: NodeOp, subject: Subject) -> NodeKind {

@@ -63,11 +63,12 @@ pub(super) struct Tally {
     pub(super) leaves: u64,
     pub(super) decisions: u64,
     pub(super) gaps: u64,
+    pub(super) needless: u64,
 }
 
 impl Tally {
     /// Every count with its name.
-    pub(super) fn named(&mut self) -> [(&'static str, &mut u64); 13] {
+    pub(super) fn named(&mut self) -> [(&'static str, &mut u64); 14] {
         [
             ("instructions executed", &mut self.steps),
             ("branches merged", &mut self.merges),
@@ -82,6 +83,7 @@ impl Tally {
             ("leaves", &mut self.leaves),
             ("decisions", &mut self.decisions),
             ("gaps", &mut self.gaps),
+            ("decisions that disappeared", &mut self.needless),
         ]
     }
 
