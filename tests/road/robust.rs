@@ -167,3 +167,29 @@ fn a_decision_without_a_difference_disappears() {
             .exits(0);
     }
 }
+
+fn stored(shop: &Workshop) -> usize {
+    let entries = std::fs::read_dir(shop.path("kept")).expect("store");
+    entries.count()
+}
+
+#[test]
+fn after_an_edit_only_what_it_concerns_is_explored_again() {
+    let shop = Workshop::with(&["edited_end.c"]);
+    let enumerate = |output: &str, store: &str| {
+        let words = ["enumerate", "edited_end.c", "-o", output, "--store", store];
+        shop.heddle(words).exits(0);
+        std::fs::read(shop.path(output)).expect("archive")
+    };
+    let before = enumerate("p.heddle", "kept");
+    let first = stored(&shop);
+    assert_eq!(enumerate("p.heddle", "kept"), before);
+    assert_eq!(stored(&shop), first, "nothing is explored twice");
+    let text = std::fs::read_to_string(shop.path("edited_end.c")).expect("source");
+    shop.write("edited_end.c", text.replace("sum + 1", "sum * 2 + 1"));
+    let after = enumerate("p.heddle", "kept");
+    assert_ne!(after, before, "the program is another");
+    let again = stored(&shop) - first;
+    assert!(again > 0 && again < first, "{again} of {first} again");
+    assert_eq!(after, enumerate("p.heddle", "other"), "as from scratch");
+}

@@ -205,15 +205,17 @@ impl Explorer<'_, '_> {
         let ends = worlds
             .map(|world| portable::encode(&self.engine, world))
             .collect();
+        let function = |id: &FuncId| self.engine.module.functions[*id].name.clone();
+        let touched = self.engine.touched.iter().map(function).collect();
         Outcome {
             tree: self.builder.finish(),
             ends,
-            found: self.found,
+            found: self.found.beyond(self.marked),
             restart: self.restart,
             cut: self.cut,
             tally,
             notes: named_notes(self.engine.module, self.notes),
-            touched: Vec::new(),
+            touched,
         }
     }
 }

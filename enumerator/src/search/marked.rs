@@ -26,14 +26,28 @@ pub(super) struct Marked {
 }
 
 impl Marked {
-    /// Takes over what one exploration, which began with `before`, found.
-    pub(super) fn learn(&mut self, before: &Marked, found: &Marked) {
-        self.decisions
-            .extend(found.decisions.difference(&before.decisions));
-        self.elastic
-            .extend(found.elastic.difference(&before.elastic));
-        self.markers
-            .extend(found.markers.difference(&before.markers));
+    /// What is marked here and not in `before`.
+    pub(super) fn beyond(&self, before: &Marked) -> Marked {
+        let new = |all: &BTreeSet<Branch>, known: &BTreeSet<Branch>| -> BTreeSet<Branch> {
+            all.difference(known).copied().collect()
+        };
+        let is_new = |(branch, _): &(&Branch, &String)| !before.rigid.contains_key(branch);
+        let rigid = self.rigid.iter().filter(is_new);
+        Marked {
+            decisions: new(&self.decisions, &before.decisions),
+            elastic: new(&self.elastic, &before.elastic),
+            markers: self.markers.difference(&before.markers).copied().collect(),
+            rigid: rigid.map(|(branch, why)| (*branch, why.clone())).collect(),
+            keep_order: self.keep_order && !before.keep_order,
+            prefer_elastic: self.prefer_elastic && !before.prefer_elastic,
+        }
+    }
+
+    /// Takes over what one exploration found beyond what it began with.
+    pub(super) fn learn(&mut self, found: &Marked) {
+        self.decisions.extend(&found.decisions);
+        self.elastic.extend(&found.elastic);
+        self.markers.extend(&found.markers);
         for (branch, why) in &found.rigid {
             let known = self.rigid.entry(*branch);
             known.or_insert_with(|| why.clone());
@@ -42,6 +56,22 @@ impl Marked {
             .retain(|branch| !self.rigid.contains_key(branch));
         self.keep_order |= found.keep_order;
         self.prefer_elastic |= found.prefer_elastic;
+    }
+
+    /// The marks in one function.
+    pub(super) fn within(&self, func: FuncId, out: &mut Writer) {
+        let rigid: BTreeSet<Branch> = self.rigid.keys().copied().collect();
+        for branches in [&self.decisions, &self.elastic, &rigid] {
+            let here = branches.range((func, InstrId(0))..=(func, InstrId(u32::MAX)));
+            let here: Vec<&Branch> = here.collect();
+            out.count(here.len());
+            here.iter().for_each(|(_, id)| out.number(id.0.into()));
+        }
+        let here = (func, BlockId(0))..=(func, BlockId(u32::MAX));
+        let here: Vec<_> = self.markers.range(here).collect();
+        out.count(here.len());
+        here.iter()
+            .for_each(|(_, block)| out.number(block.0.into()));
     }
 
     /// What the next pass begins with, if this one began with `before` and had to be given up.

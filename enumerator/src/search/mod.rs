@@ -14,6 +14,7 @@ mod elastic;
 mod emit;
 mod epochs;
 mod explore;
+mod footprint;
 mod gather;
 mod leaf;
 pub(crate) mod live;

@@ -101,7 +101,7 @@ pub(super) struct Outcome {
     pub(super) tree: Archive,
     /// The worlds of the tree's epochs 1, 2, …
     pub(super) ends: Vec<Vec<u8>>,
-    /// What was marked, and what has to be.
+    /// What has to be marked beyond what was.
     pub(super) found: Marked,
     /// What was found makes this outcome worthless.
     pub(super) restart: bool,

@@ -93,14 +93,14 @@ fn pass(crew: &mut Crew<'_, '_>, marked: Marked, closing: bool) -> Result<Pass, 
             let ahead = ahead.map(|index| task(Which::Later(index), &gathered));
             let ahead = ahead.collect();
             let outcome = crew.outcome(task(which, &gathered), ahead)?;
-            found.learn(&marked, &outcome.found);
+            found.learn(&outcome.found);
             let many = gathered.leaves() + outcome.tally.leaves > MANY_LEAVES;
             found.prefer_elastic |= many && !closing;
             let worthless = outcome.restart || found.prefer_elastic != marked.prefer_elastic;
             if worthless && end.is_none() && ground.live.end().is_none() {
                 return Ok(Pass::Again(found.after_restart(&marked)));
             }
-            match closing && outcome.found != *marked {
+            match closing && outcome.found != Marked::default() {
                 true => gathered.give_up(which, "a branch turned out to need another treatment"),
                 false => gathered.add(which, &outcome).map_err(damaged)?,
             }
@@ -131,7 +131,7 @@ type Done = (Digest, Result<Outcome, Malformed>);
 struct Crew<'s, 'g> {
     scope: &'s Scope<'s, 'g>,
     ground: Ground<'g>,
-    store: &'g Store,
+    store: &'g Store<'g>,
     jobs: usize,
     running: Vec<Running>,
     /// Done ahead of time.
@@ -140,7 +140,7 @@ struct Crew<'s, 'g> {
 }
 
 impl<'s, 'g> Crew<'s, 'g> {
-    fn new(scope: &'s Scope<'s, 'g>, ground: Ground<'g>, store: &'g Store) -> Self {
+    fn new(scope: &'s Scope<'s, 'g>, ground: Ground<'g>, store: &'g Store<'g>) -> Self {
         Self {
             scope,
             ground,
@@ -154,13 +154,13 @@ impl<'s, 'g> Crew<'s, 'g> {
 
     /// The outcome of a task; `ahead` is what will probably be asked for next.
     fn outcome(&mut self, task: Task, ahead: Vec<Task>) -> Result<Outcome, Error> {
-        let wanted = self.store.digest(self.ground, &task);
-        if let Some(outcome) = self.known(wanted) {
+        let wanted = Digest::of(self.ground, &task);
+        if let Some(outcome) = self.known(wanted, &task) {
             return Ok(outcome);
         }
         let mut tasks = vec![(wanted, task)];
         for task in ahead {
-            let digest = self.store.digest(self.ground, &task);
+            let digest = Digest::of(self.ground, &task);
             tasks.push((digest, task));
         }
         self.forget_others(&tasks);
@@ -185,14 +185,14 @@ impl<'s, 'g> Crew<'s, 'g> {
         }
     }
 
-    fn known(&mut self, digest: Digest) -> Option<Outcome> {
+    fn known(&mut self, digest: Digest, task: &Task) -> Option<Outcome> {
         if let Some(outcome) = self.ready.remove(&digest) {
             return Some(outcome);
         }
         if self.running.iter().any(|running| running.digest == digest) {
             return None;
         }
-        let outcome = self.store.load(self.ground, digest)?;
+        let outcome = self.store.load(self.ground, task)?;
         let counts = &self.ground.live.counts;
         counts.reused.fetch_add(1, Ordering::Relaxed);
         Some(outcome)
@@ -222,12 +222,12 @@ impl<'s, 'g> Crew<'s, 'g> {
         });
         let (ground, store, done) = (self.ground, self.store, self.done.0.clone());
         let work = move || {
-            let outcome = match store.load(ground, digest) {
+            let outcome = match store.load(ground, &task) {
                 Some(outcome) => Ok(outcome),
                 None => ground.explore(&task, &|| abandoned.load(Ordering::Relaxed)),
             };
             if let Ok(outcome) = &outcome {
-                store.save(ground, digest, outcome);
+                store.save(ground, &task, outcome);
             }
             // Nobody listens any more if the enumeration failed.
             let _ = done.send((digest, outcome));

@@ -42,6 +42,8 @@ pub struct Engine<'m> {
     pub markers: std::collections::BTreeSet<(FuncId, BlockId)>,
     /// Results of floating-point operations by operation and operands: the same operation on the same values gives the same.
     pub(super) floats: std::collections::HashMap<(String, Vec<Expr>), Val>,
+    /// Functions that a thread was in.
+    pub touched: std::collections::BTreeSet<FuncId>,
     /// The slot that ran last: whose facts count.
     pub running: usize,
     /// By global; thread-local ones have none.
@@ -77,6 +79,7 @@ impl<'m> Engine<'m> {
             watched: Default::default(),
             markers: Default::default(),
             floats: Default::default(),
+            touched: Default::default(),
             running: 0,
             globals: BTreeMap::new(),
             attempts: Vec::new(),

@@ -83,6 +83,13 @@ fn place_of<T: PartialEq>(all: &[T], one: T) -> usize {
     place.expect("the table has all of them")
 }
 
+/// The names of functions and globals that the bytes of a state speak about.
+pub fn names_in(bytes: &[u8]) -> Result<Vec<String>, Malformed> {
+    let mut all = Reader::new(bytes);
+    let count = all.count()?;
+    (0..count).map(|_| all.text()).collect()
+}
+
 /// What a row of the table of terms is.
 mod row {
     pub(super) const CONST: u8 = 0;
@@ -414,11 +421,6 @@ impl<'e, 'm, 'b> Decoder<'e, 'm, 'b> {
             return Err(Malformed);
         }
         Ok(decoder)
-    }
-
-    /// The names of functions and globals that the bytes speak about.
-    pub fn names(&self) -> &[String] {
-        &self.names
     }
 
     fn function_at(&self, index: usize) -> Result<FuncId, Malformed> {
