@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use schedules::ids::Id as _;
-use schedules::{Archive, EpochId, Next, SiteId, StepId, TextId};
+use schedules::{Archive, EpochId, Next, SiteId, SiteKind, StepId, TextId};
 
 use crate::Verdict;
 
@@ -216,7 +216,11 @@ impl Explainer<'_> {
             }
             _ => {}
         }
-        let why = self.notes.get(self.place(site).as_str()).copied();
+        let kind = self.archive.sites[site.index()].kind;
+        let why = match kind == SiteKind::Branch {
+            true => self.notes.get(self.place(site).as_str()).copied(),
+            false => Some("it is no branch: what the operation does depends on the condition"),
+        };
         let _ = writeln!(
             out,
             "  not elastic  {}",

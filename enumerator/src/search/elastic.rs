@@ -228,7 +228,8 @@ impl Explorer<'_, '_> {
                                 why.object
                             ));
                         }
-                        Attempt::Undecided(why) | Attempt::Gap(why) => return Err(why),
+                        Attempt::Undecided(unknown) => return Err(unknown.what),
+                        Attempt::Gap(why) => return Err(why),
                     }
                 }
                 Stop::Branch { outcomes } => {

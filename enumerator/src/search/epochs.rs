@@ -4,7 +4,7 @@
 //! two ways in that agree on those are joined, see `canon`. Slots of an epoch are ordered by context, so threads that are alike share
 //! epochs whichever of them is which.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use schedules::archive::{EpochId, Next, StepId};
@@ -21,6 +21,10 @@ type Standing = (Vec<SiteRef>, u8);
 /// More epochs than this are given up.
 pub(super) const MAX_EPOCHS: usize = 400;
 
+/// A semaphore with more values than this where nothing else differs does not tell epochs apart: it is posted without being waited for,
+/// or counts what an input says.
+pub(super) const MANY_COUNTS: usize = 2;
+
 /// What tells epochs apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
@@ -28,11 +32,16 @@ pub(super) struct Key {
     synchronization: String,
 }
 
+/// A semaphore, by its position in the worlds of a key without its value.
+pub(super) type Count = (Key, usize);
+
 /// A world that paths end in.
 struct Found {
     id: EpochId,
     /// Joined over all paths that end in it so far.
     world: World,
+    /// Joins that changed it.
+    joins: u32,
 }
 
 /// The worlds that the paths of one exploration end in.
@@ -84,7 +93,7 @@ impl Explorer<'_, '_> {
         // The fragment belongs to the old world; cut it before slots are renamed.
         let fragment = self.fragment(&mut path.world);
         let world = self.renamed(&path.world, &order);
-        let key = key(&self.engine, &world);
+        let (key, _) = key(&self.engine, &world, &self.marked.uncounted);
         match self.enter(key, world) {
             Some(epoch) => {
                 self.count_leaf();
@@ -103,24 +112,31 @@ impl Explorer<'_, '_> {
     /// Joins a world into the epoch that it leads to.
     fn enter(&mut self, key: Key, world: World) -> Option<EpochId> {
         if let Some(&index) = self.epochs.known.get(&key) {
-            let known = self.epochs.found[index].world.clone();
-            let (joined, changed) = canon::join(&mut self.engine, &known, &world);
+            let found = &self.epochs.found[index];
+            let (known, round) = (found.world.clone(), found.joins);
+            let (joined, changed) =
+                canon::join(&mut self.engine, self.limits, round, &known, &world);
             if changed {
                 self.epochs.found[index].world = joined;
+                self.epochs.found[index].joins += 1;
             }
             return Some(self.epochs.found[index].id);
         }
         if self.epochs.found.len() >= MAX_EPOCHS {
             return None;
         }
-        let (world, _) = canon::join(&mut self.engine, &world, &world);
+        let (world, _) = canon::join(&mut self.engine, self.limits, 0, &world, &world);
         let mut contexts = Vec::new();
         for slot in 0..world.status.len() {
             contexts.push(self.context_of(&world, slot));
         }
         let id = self.builder.new_epoch(&contexts);
         let index = self.epochs.found.len();
-        self.epochs.found.push(Found { id, world });
+        self.epochs.found.push(Found {
+            id,
+            world,
+            joins: 0,
+        });
         self.epochs.known.insert(key, index);
         Some(id)
     }
@@ -255,7 +271,13 @@ fn standing_of(world: &World, slot: usize) -> Standing {
 }
 
 /// The discrete part of a world.
-pub(super) fn key(engine: &Engine<'_>, world: &World) -> Key {
+///
+/// The values of semaphores tell epochs apart, too, unless they are `uncounted`; they are the second result.
+pub(super) fn key(
+    engine: &Engine<'_>,
+    world: &World,
+    uncounted: &BTreeSet<Count>,
+) -> (Key, Vec<(Count, u128)>) {
     let standing = (0..world.status.len())
         .map(|slot| standing_of(world, slot))
         .collect();
@@ -276,10 +298,7 @@ pub(super) fn key(engine: &Engine<'_>, world: &World) -> Key {
             Kind::Rwlock { writer, readers } => {
                 format!("writer {writer:?} readers {readers:?}")
             }
-            Kind::Semaphore { value } => match engine.pool.as_const(*value) {
-                Some(value) if value <= 8 => format!("value {value}"),
-                _ => "value".to_owned(),
-            },
+            Kind::Semaphore { .. } => "semaphore".to_owned(),
             Kind::Once(state) => format!("{state:?}"),
         };
         parts.push(format!("{} {state}", object.name));
@@ -290,10 +309,37 @@ pub(super) fn key(engine: &Engine<'_>, world: &World) -> Key {
     for info in &world.threads {
         parts.push(format!("{:?} {:?}", info.created_at, info.joined));
     }
-    Key {
+    let mut key = Key {
         standing,
         synchronization: parts.join("; "),
+    };
+    let counts = counts_in(engine, world, &key, uncounted);
+    for ((_, index), value) in &counts {
+        let text = format!("; {index} counts {value}");
+        key.synchronization.push_str(&text);
     }
+    (key, counts)
+}
+
+/// The values of semaphores, as far as they are known and tell epochs apart.
+fn counts_in(
+    engine: &Engine<'_>,
+    world: &World,
+    key: &Key,
+    uncounted: &BTreeSet<Count>,
+) -> Vec<(Count, u128)> {
+    let mut counts = Vec::new();
+    for (index, object) in world.objects.iter().enumerate() {
+        let Kind::Semaphore { value } = &object.kind else {
+            continue;
+        };
+        let id = (key.clone(), index);
+        let value = engine.pool.as_const(*value);
+        if let Some(value) = value.filter(|_| !uncounted.contains(&id)) {
+            counts.push((id, value));
+        }
+    }
+    counts
 }
 
 /// Does anybody's future depend on the object's state?

@@ -6,6 +6,7 @@ use schedules::archive::{Next, Program, StepId};
 use schedules::builder::ArchiveBuilder;
 
 use super::assume::Assumption;
+use super::bounds::Limits;
 use super::live::Live;
 use super::marked::Branch;
 use super::outcome::{Outcome, Start, Tally, Task};
@@ -29,6 +30,7 @@ pub(super) struct Ground<'g> {
     pub(super) names: &'g Names,
     pub(super) options: &'g Options,
     pub(super) assumed: &'g [Assumption],
+    pub(super) limits: &'g Limits,
     pub(super) main: FuncId,
     pub(super) live: &'g Live,
 }
@@ -54,6 +56,8 @@ impl<'g> Ground<'g> {
             seen: (0, 0),
             most_slots: 1,
             epochs: Default::default(),
+            limits: self.limits,
+            loud: BTreeMap::new(),
             begin_contexts: Vec::new(),
             restart: false,
             cut: false,

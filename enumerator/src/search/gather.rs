@@ -10,7 +10,7 @@ use schedules::archive::{EpochId, Next, Program};
 use schedules::builder::ArchiveBuilder;
 use schedules::{Archive, Statistic};
 
-use super::epochs::{Key, MAX_EPOCHS, key};
+use super::epochs::{Count, Key, MANY_COUNTS, MAX_EPOCHS, key};
 use super::explore::Ground;
 use super::marked::Marked;
 use super::outcome::{Outcome, Start, Tally};
@@ -28,6 +28,8 @@ struct Found {
     id: EpochId,
     /// Joined over all ways in so far, as bytes.
     world: Arc<[u8]>,
+    /// Joins that changed it.
+    joins: u32,
 }
 
 /// All that is known about a program's epochs.
@@ -40,6 +42,8 @@ pub(super) struct Gathered<'g> {
     /// To be explored (again), ascending.
     waiting: BTreeSet<usize>,
     explored: u64,
+    /// Values that semaphores had where everything else was the same.
+    counts: BTreeMap<Count, BTreeSet<u128>>,
     tally: Tally,
     /// How often a branch at this place was decided, and why it was not elastic: the first reason found.
     notes: BTreeMap<String, (String, u64)>,
@@ -73,6 +77,7 @@ impl<'g> Gathered<'g> {
             found: Vec::new(),
             waiting: BTreeSet::new(),
             explored: 0,
+            counts: BTreeMap::new(),
             tally: Tally::default(),
             notes: BTreeMap::new(),
         }
@@ -108,8 +113,22 @@ impl<'g> Gathered<'g> {
         self.tally.leaves
     }
 
+    /// Semaphores that take on more and more values.
+    pub(super) fn uncounted(&self) -> impl Iterator<Item = Count> + '_ {
+        let many = self
+            .counts
+            .iter()
+            .filter(|(_, seen)| seen.len() > MANY_COUNTS);
+        many.map(|(count, _)| count.clone())
+    }
+
     /// Takes over an outcome: its tree, and the worlds it ended in.
-    pub(super) fn add(&mut self, which: Which, outcome: &Outcome) -> Result<(), Malformed> {
+    pub(super) fn add(
+        &mut self,
+        which: Which,
+        outcome: &Outcome,
+        marked: &Marked,
+    ) -> Result<(), Malformed> {
         self.explored += 1;
         self.tally.add(outcome.tally);
         for (place, why) in &outcome.notes {
@@ -122,7 +141,7 @@ impl<'g> Gathered<'g> {
         let mut epochs = vec![None];
         for bytes in &outcome.ends {
             let world = portable::decode(&mut engine, self.ground.names, bytes)?;
-            epochs.push(self.enter(&mut engine, world)?);
+            epochs.push(self.enter(&mut engine, world, marked)?);
         }
         let epochs = |local: EpochId| epochs.get(local.0 as usize).copied().flatten();
         let nowhere = format!("more than {MAX_EPOCHS} epochs");
@@ -156,13 +175,19 @@ impl<'g> Gathered<'g> {
         &mut self,
         engine: &mut Engine<'g>,
         world: World,
+        marked: &Marked,
     ) -> Result<Option<EpochId>, Malformed> {
-        let key = key(engine, &world);
+        let (key, counts) = key(engine, &world, &marked.uncounted);
+        for (count, value) in counts {
+            self.counts.entry(count).or_default().insert(value);
+        }
         if let Some(&index) = self.known.get(&key) {
             let found = &mut self.found[index];
             let known = portable::decode(engine, self.ground.names, &found.world)?;
-            let (joined, changed) = canon::join(engine, &known, &world);
+            let limits = self.ground.limits;
+            let (joined, changed) = canon::join(engine, limits, found.joins, &known, &world);
             if changed {
+                found.joins += 1;
                 found.world = portable::encode(engine, &joined).into();
                 self.waiting.insert(index);
             }
@@ -183,7 +208,11 @@ impl<'g> Gathered<'g> {
         let id = self.builder.new_epoch(&contexts);
         let index = self.found.len();
         let world = portable::encode(engine, &world).into();
-        self.found.push(Found { id, world });
+        self.found.push(Found {
+            id,
+            world,
+            joins: 0,
+        });
         self.known.insert(key, index);
         self.waiting.insert(index);
         Ok(Some(id))

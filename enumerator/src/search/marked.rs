@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::epochs::Count;
 use crate::model::{BlockId, FuncId, InstrId, Module};
 use crate::symbolic::portable::{Malformed, Names, Reader, Writer};
 
@@ -21,6 +22,8 @@ pub(super) struct Marked {
     pub(super) rigid: BTreeMap<Branch, String>,
     /// Slots keep their order from epoch to epoch: threads that are alike must be told apart.
     pub(super) keep_order: bool,
+    /// Semaphores whose values do not tell epochs apart. Found where outcomes are gathered, never by an exploration.
+    pub(super) uncounted: BTreeSet<Count>,
     /// Prefer one schedule with optional nodes to several.
     pub(super) prefer_elastic: bool,
 }
@@ -39,6 +42,7 @@ impl Marked {
             markers: self.markers.difference(&before.markers).copied().collect(),
             rigid: rigid.map(|(branch, why)| (*branch, why.clone())).collect(),
             keep_order: self.keep_order && !before.keep_order,
+            uncounted: BTreeSet::new(),
             prefer_elastic: self.prefer_elastic && !before.prefer_elastic,
         }
     }
@@ -76,11 +80,15 @@ impl Marked {
 
     /// What the next pass begins with, if this one began with `before` and had to be given up.
     pub(super) fn after_restart(self, before: &Marked) -> Marked {
-        if self.markers != before.markers || self.keep_order != before.keep_order {
+        if self.markers != before.markers
+            || self.keep_order != before.keep_order
+            || self.uncounted != before.uncounted
+        {
             // Other branches may serve now that epochs end elsewhere.
             return Marked {
                 markers: self.markers,
                 keep_order: self.keep_order,
+                uncounted: self.uncounted,
                 ..Marked::default()
             };
         }
@@ -98,6 +106,7 @@ impl Marked {
             markers,
             rigid,
             keep_order,
+            uncounted,
             prefer_elastic,
         } = self;
         for branches in [decisions, elastic] {
@@ -113,6 +122,7 @@ impl Marked {
         write_places(module, places, out);
         out.flag(*keep_order);
         out.flag(*prefer_elastic);
+        out.text(&format!("{uncounted:?}"));
     }
 
     pub(super) fn read(names: &Names, from: &mut Reader<'_>) -> Result<Marked, Malformed> {
@@ -131,13 +141,18 @@ impl Marked {
         let markers = read_places(names, from)?
             .map(|(func, block)| (func, BlockId(block)))
             .collect();
+        let (keep_order, prefer_elastic) = (from.flag()?, from.flag()?);
+        if from.text()? != format!("{:?}", BTreeSet::<Count>::new()) {
+            return Err(Malformed);
+        }
         Ok(Marked {
             decisions,
             elastic,
             markers,
             rigid,
-            keep_order: from.flag()?,
-            prefer_elastic: from.flag()?,
+            keep_order,
+            uncounted: BTreeSet::new(),
+            prefer_elastic,
         })
     }
 }

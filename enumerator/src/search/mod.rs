@@ -8,6 +8,7 @@
 //! instrumented branch is a node, exploration starts again whenever the set has grown.
 
 mod assume;
+mod bounds;
 mod canon;
 mod decide;
 mod elastic;
@@ -32,7 +33,7 @@ use schedules::archive::{Next, StepId};
 use schedules::builder::ArchiveBuilder;
 
 use crate::Options;
-use crate::model::{BlockId, FuncId};
+use crate::model::{BlockId, FuncId, InstrId};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::run::Stop;
 use crate::threads::World;
@@ -85,6 +86,10 @@ struct Explorer<'a, 'm> {
     most_slots: usize,
     /// The worlds that paths end in.
     epochs: epochs::Epochs,
+    /// Numbers that may bound what a join forgets.
+    limits: &'a bounds::Limits,
+    /// Ways out of branches that were tried as quiet ends, in vain.
+    loud: BTreeMap<(FuncId, InstrId, u32), u32>,
     /// Where each slot stood when the epoch began, frame by frame.
     begin_contexts: Vec<Vec<SiteRef>>,
     /// Something was found that makes what is explored now worthless.
@@ -114,6 +119,7 @@ impl Explorer<'_, '_> {
             match self.advance(&mut path) {
                 Advance::Moved => {}
                 Advance::Decide { slot, outcomes } => return self.decide(path, slot, outcomes),
+                Advance::Ask { slot, condition } => return self.ask(path, slot, condition),
                 Advance::Boundary => return self.boundary(path),
                 Advance::Exit => return self.leaf(&mut path, Next::Exit),
                 Advance::Deadlock(stuck) => match policies.next() {
@@ -203,6 +209,11 @@ enum Advance {
     Decide {
         slot: usize,
         outcomes: Vec<(u32, crate::symbolic::expr::Expr)>,
+    },
+    /// What a thread's next operation does depends on something that can be known when the epoch begins.
+    Ask {
+        slot: usize,
+        condition: crate::symbolic::expr::Expr,
     },
     Exit,
     Deadlock(Vec<(usize, crate::threads::Blocked)>),

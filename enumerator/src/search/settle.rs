@@ -15,6 +15,7 @@ use std::thread::{Builder, Scope};
 
 use schedules::Archive;
 
+use super::bounds::Limits;
 use super::explore::Ground;
 use super::gather::{Gathered, Which};
 use super::live::Live;
@@ -46,6 +47,7 @@ pub(crate) fn enumerate(
         names: &Names::of(module),
         options,
         assumed: &assume::parse(&options.assumptions)?,
+        limits: &Limits::of(module),
         main,
         live,
     };
@@ -102,7 +104,11 @@ fn pass(crew: &mut Crew<'_, '_>, marked: Marked, closing: bool) -> Result<Pass, 
             }
             match closing && outcome.found != Marked::default() {
                 true => gathered.give_up(which, "a branch turned out to need another treatment"),
-                false => gathered.add(which, &outcome).map_err(damaged)?,
+                false => gathered.add(which, &outcome, &marked).map_err(damaged)?,
+            }
+            found.uncounted.extend(gathered.uncounted());
+            if found.uncounted != marked.uncounted && ground.live.end().is_none() {
+                return Ok(Pass::Again(found.after_restart(&marked)));
             }
         }
         ground.live.gathered(gathered.settled(), gathered.known());

@@ -62,6 +62,7 @@ impl<'g> Store<'g> {
         out.slice(&self.base);
         out.flag(task.marked.keep_order);
         out.flag(task.marked.prefer_elastic);
+        out.text(&format!("{:?}", task.marked.uncounted));
         match &task.start {
             Start::Main => out.number(0),
             Start::World(bytes) => {
@@ -180,6 +181,7 @@ fn base(ground: Ground<'_>) -> Vec<u8> {
     let engine = Engine::new(ground.module, ground.facts);
     base.flag(engine.only_normal_mutexes());
     base.text(&ground.module.assembly);
+    base.text(&format!("{:?}", ground.limits));
     for id in ground.facts.exposed().chain([ground.main]) {
         base.text(name(id));
     }

@@ -10,7 +10,7 @@ use super::memory::{SourceId, bits};
 use crate::model::GlobalId;
 
 /// What bytes without a cell hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Background {
     Zero,
     Init(GlobalId),

@@ -44,6 +44,10 @@ pub struct Engine<'m> {
     pub(super) floats: std::collections::HashMap<(String, Vec<Expr>), Val>,
     /// Functions that a thread was in.
     pub touched: std::collections::BTreeSet<FuncId>,
+    /// What stores may write, as far as it was asked.
+    pub(super) written: BTreeMap<(FuncId, InstrId), Rc<crate::analysis::ModSet>>,
+    /// What summarized loops left.
+    pub(super) repeats: super::repeats::Repeats,
     /// The slot that ran last: whose facts count.
     pub running: usize,
     /// By global; thread-local ones have none.
@@ -80,6 +84,8 @@ impl<'m> Engine<'m> {
             markers: Default::default(),
             floats: Default::default(),
             touched: Default::default(),
+            written: BTreeMap::new(),
+            repeats: Default::default(),
             running: 0,
             globals: BTreeMap::new(),
             attempts: Vec::new(),

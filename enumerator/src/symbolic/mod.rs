@@ -14,6 +14,7 @@ mod loops;
 pub mod lower;
 pub mod memory;
 pub mod portable;
+mod repeats;
 pub mod run;
 pub mod solver;
 pub mod state;
