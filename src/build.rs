@@ -11,7 +11,9 @@ use anyhow::{Context as _, Result, bail};
 use instrument_pass::{InstrumentOptions, LinkOptions, Staged};
 use schedules::Archive;
 
-use crate::enumerate::{Choices, archive_beside, enumerate, judge, take_values};
+use crate::enumerate::{
+    Choices, Enumerated, archive_beside, enumerate, forget_results, judge, take_values,
+};
 use crate::findings::Size;
 use crate::input::{Inputs, Prepared};
 use crate::{Verdict, installation};
@@ -68,15 +70,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     for name in &prepared.opaque {
         eprintln!("heddle: {name} has no bitcode: its functions are external");
     }
-    let archive = match &given {
-        Some(path) => Archive::read(Path::new(path))?,
-        None => enumerate(&prepared.bitcode, &choices, &file_name(&output))?,
+    let enumerated = match &given {
+        Some(path) => Enumerated::before(Archive::read(Path::new(path))?),
+        None => enumerate(
+            &prepared.bitcode,
+            &choices,
+            &file_name(&output),
+            &archive_path,
+        )?,
     };
-    let staged = make(&prepared, &archive, &inputs, &output, embeds, runtime)?;
-    publish(&archive, &archive_path, staged)?;
+    let archive = &enumerated.archive;
+    let staged = make(&prepared, archive, &inputs, &output, embeds, runtime)?;
+    publish(archive, &archive_path, staged)?;
+    if given.is_none() {
+        forget_results(&choices, &archive_path, &enumerated);
+    }
     println!("{}: follows {}", output.display(), archive_path.display());
-    println!("{}: {}", archive_path.display(), Size::of(&archive));
-    Ok(judge(&archive, &archive_path))
+    println!("{}: {}", archive_path.display(), Size::of(archive));
+    Ok(judge(archive, &archive_path))
 }
 
 fn output(inputs: &Inputs) -> Result<PathBuf> {

@@ -1,6 +1,7 @@
 //! `heddle enumerate`: from a program to its archive.
 
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -31,6 +32,10 @@ pub(crate) struct Choices {
     pub(crate) threads: u32,
     pub(crate) assumptions: Vec<String>,
     pub(crate) time_limit: Option<Duration>,
+    pub(crate) memory_limit: Option<u64>,
+    pub(crate) jobs: usize,
+    /// Where results are kept for the next run, if the user said where.
+    pub(crate) store: Option<PathBuf>,
 }
 
 impl Choices {
@@ -40,6 +45,9 @@ impl Choices {
             threads: enumerator::Options::default().thread_bound,
             assumptions: Vec::new(),
             time_limit: None,
+            memory_limit: None,
+            jobs: std::thread::available_parallelism().map_or(1, usize::from),
+            store: None,
         };
         if let Some(number) = take_values(words, "--threads")?.pop() {
             choices.threads = match number.parse() {
@@ -47,15 +55,41 @@ impl Choices {
                 _ => bail!("--threads {number}: not a number of threads"),
             };
         }
-        if let Some(seconds) = take_values(words, "--time-limit")?.pop() {
-            let seconds = seconds
-                .parse()
-                .with_context(|| format!("--time-limit {seconds}: not a number of seconds"))?;
-            choices.time_limit = Some(Duration::from_secs(seconds));
+        for name in ["--time", "--time-limit"] {
+            if let Some(seconds) = take_values(words, name)?.pop() {
+                let seconds = seconds
+                    .parse()
+                    .with_context(|| format!("{name} {seconds}: not a number of seconds"))?;
+                choices.time_limit = Some(Duration::from_secs(seconds));
+            }
         }
+        if let Some(size) = take_values(words, "--memory")?.pop() {
+            choices.memory_limit = Some(bytes(&size).with_context(|| {
+                format!("--memory {size}: not a number of bytes, like 512M or 4G")
+            })?);
+        }
+        if let Some(number) = take_values(words, "--jobs")?.pop() {
+            choices.jobs = match number.parse() {
+                Ok(number) if number > 0 => number,
+                _ => bail!("--jobs {number}: not a number of jobs"),
+            };
+        }
+        choices.store = take_values(words, "--store")?.pop().map(PathBuf::from);
         choices.assumptions = take_values(words, "--assume")?;
         Ok(choices)
     }
+}
+
+/// A number of bytes, with `K`, `M` or `G` behind it or without.
+fn bytes(text: &str) -> Option<u64> {
+    let units = [("K", 10), ("M", 20), ("G", 30)];
+    let unit = units.iter().find_map(|(letter, shift)| {
+        let number = text.strip_suffix(letter)?;
+        Some((number, *shift))
+    });
+    let (number, shift) = unit.unwrap_or((text, 0));
+    let number: u64 = number.parse().ok().filter(|number| *number > 0)?;
+    number.checked_mul(1 << shift)
 }
 
 /// Removes `name VALUE` and `name=VALUE`; the values in order.
@@ -93,10 +127,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
         bail!("{}: would be overwritten by the archive", input.display());
     }
     let prepared = inputs.prepare()?;
-    let archive = enumerate(&prepared.bitcode, &choices, &stem(&output))?;
+    let enumerated = enumerate(&prepared.bitcode, &choices, &stem(&output), &output)?;
+    let archive = &enumerated.archive;
     archive.write(&output)?;
-    println!("{}: {}", output.display(), Size::of(&archive));
-    Ok(judge(&archive, &output))
+    forget_results(&choices, &output, &enumerated);
+    println!("{}: {}", output.display(), Size::of(archive));
+    Ok(judge(archive, &output))
 }
 
 /// The archive's file name without its extension: what the program is called.
@@ -105,8 +141,57 @@ fn stem(output: &Path) -> String {
     stem.to_string_lossy().into_owned()
 }
 
-/// Runs the enumerator, with progress.
-pub(crate) fn enumerate(prepared: &Bitcode, choices: &Choices, name: &str) -> Result<Archive> {
+/// Results of an enumeration that may be killed are kept beside the archive it makes.
+fn store_beside(archive: &Path) -> PathBuf {
+    let mut name = archive.as_os_str().to_owned();
+    name.push(".store");
+    PathBuf::from(name)
+}
+
+/// The archive is written: what was kept for the case that it would not be can go, unless the user wants it or a limit left work to do.
+pub(crate) fn forget_results(choices: &Choices, archive: &Path, enumerated: &Enumerated) {
+    if choices.store.is_some() {
+        return;
+    }
+    let store = store_beside(archive);
+    match enumerated.ended {
+        None => enumerator::remove_store(&store),
+        Some(_) if store.exists() => eprintln!(
+            "heddle: what was found is kept in {}: the same command with more time or memory goes on from there",
+            store.display()
+        ),
+        Some(_) => {}
+    }
+}
+
+/// What came of an enumeration.
+pub(crate) struct Enumerated {
+    pub(crate) archive: Archive,
+    /// Why it ended before it was complete, if it did.
+    ended: Option<&'static str>,
+}
+
+impl Enumerated {
+    /// An archive that was made before.
+    pub(crate) fn before(archive: Archive) -> Self {
+        Self {
+            archive,
+            ended: None,
+        }
+    }
+}
+
+/// Runs the enumerator, with progress; `archive` is where its result will be.
+pub(crate) fn enumerate(
+    prepared: &Bitcode,
+    choices: &Choices,
+    name: &str,
+    archive: &Path,
+) -> Result<Enumerated> {
+    let store = match &choices.store {
+        Some(store) => store.clone(),
+        None => store_beside(archive),
+    };
     instrument_pass::require_main(prepared)?;
     refuse_unsupported(prepared)?;
     let options = enumerator::Options {
@@ -115,15 +200,24 @@ pub(crate) fn enumerate(prepared: &Bitcode, choices: &Choices, name: &str) -> Re
         name: name.to_owned(),
         time_limit: choices.time_limit,
         ideas: enumerator::Ideas::default(),
+        memory_limit: choices.memory_limit,
+        jobs: choices.jobs,
+        store: Some(store),
     };
     let mut reporter = Reporter::new();
+    let mut last = enumerator::Progress::default();
     let archive = enumerator::enumerate(&prepared.0, &options, &mut |progress| {
         reporter.report(progress);
+        last = progress.clone();
+        ControlFlow::Continue(())
     });
-    drop(reporter);
+    reporter.conclude(&last);
     let archive = archive?;
     check_own_work(&archive)?;
-    Ok(archive)
+    Ok(Enumerated {
+        archive,
+        ended: last.ended,
+    })
 }
 
 /// An archive that breaks a rule of archives is a fault of ours: it must not reach a program.

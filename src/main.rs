@@ -12,7 +12,11 @@ macro_rules! enumeration_options {
 Options of the enumeration:
       --threads N        no more than N threads live at once [default: 16]
       --assume TEXT      an assumption on the program's inputs; may be given several times
-      --time-limit SECS  stop exploring then, and say what is missing
+      --time SECS        stop exploring then, and say what is missing (also --time-limit)
+      --memory SIZE      stop exploring when the process takes more, and say what is missing; 512M, 4G
+      --jobs N           explore on N threads [default: all cores]; the archive does not depend on it
+      --store DIR        keep results there and use those of earlier runs; without it they are kept beside the
+                         archive until it is written, so an enumeration that was killed goes on where it was
 
 An incomplete archive is written, its gaps are listed, and the exit status is 1."
     };
@@ -26,6 +30,7 @@ mod conform;
 mod diff;
 mod doctor;
 mod enumerate;
+mod explain_archive;
 mod extract;
 mod findings;
 mod input;
@@ -79,6 +84,13 @@ enum Command {
     Check(check::Arguments),
     /// Prints an archive: its epochs, decisions and schedules
     Inspect(inspect::Arguments),
+    /// Says why an epoch decides what it decides: branch, condition, early or late, why not elastic
+    Explain {
+        /// The archive
+        archive: std::path::PathBuf,
+        /// EPOCH or EPOCH/DECISION
+        what: String,
+    },
     /// Says what changed between two archives, by epoch and schedule; status 1 if anything did
     Diff(diff::Arguments),
     /// Says whether a logged run followed its archive, and which schedules it followed
@@ -120,6 +132,7 @@ fn main() -> ExitCode {
         Command::Vet(arguments) => vet::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Explain { archive, what } => explain_archive::run(&archive, &what),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Conform(arguments) => conform::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

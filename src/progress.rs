@@ -31,6 +31,19 @@ impl Reporter {
         }
     }
 
+    /// The enumeration is over. Says how it went if it took long enough for anybody to have wondered.
+    pub(crate) fn conclude(self, progress: &Progress) {
+        let elapsed = self.began.elapsed();
+        drop(self);
+        if elapsed >= SILENT {
+            let last = Progress {
+                at: String::new(),
+                ..progress.clone()
+            };
+            eprintln!("heddle: {}", line(&last, elapsed));
+        }
+    }
+
     /// Called as often as the enumerator likes.
     pub(crate) fn report(&mut self, progress: &Progress) {
         let now = Instant::now();
@@ -61,19 +74,28 @@ impl Drop for Reporter {
 
 fn line(progress: &Progress, elapsed: Duration) -> String {
     let mut text = format!(
-        "{}s: {} of {} known epochs, {} schedules, {} decisions, {} steps",
+        "{}s: {} of {} known epochs, {} schedules, {} decisions, {} queries, {} steps/s, {} MB",
         elapsed.as_secs(),
         progress.epochs_done,
         progress.epochs_known,
         progress.schedules,
         progress.decisions,
-        progress.steps
+        progress.queries,
+        rate(progress.steps, elapsed),
+        progress.peak_memory >> 20
     );
+    if progress.epochs_reused > 0 {
+        text.push_str(&format!(", {} results reused", progress.epochs_reused));
+    }
     if !progress.at.is_empty() {
         text.push_str(", at ");
         text.push_str(&progress.at);
     }
     text
+}
+
+fn rate(steps: u64, elapsed: Duration) -> u64 {
+    (steps as f64 / elapsed.as_secs_f64().max(0.001)) as u64
 }
 
 /// A line that wraps cannot be redrawn.
@@ -98,12 +120,16 @@ mod tests {
             schedules: 12,
             decisions: 4,
             steps: 1000,
+            queries: 7,
+            epochs_reused: 2,
+            peak_memory: 30 << 20,
             at: "pool.c:88".into(),
         };
         let text = line(&progress, Duration::from_millis(2500));
         assert_eq!(
             text,
-            "2s: 3 of 5 known epochs, 12 schedules, 4 decisions, 1000 steps, at pool.c:88"
+            "2s: 3 of 5 known epochs, 12 schedules, 4 decisions, 7 queries, 400 steps/s, 30 MB, \
+             2 results reused, at pool.c:88"
         );
         assert_eq!(clip(&text, 5), "2s: ");
     }

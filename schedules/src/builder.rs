@@ -83,6 +83,8 @@ pub struct ArchiveBuilder {
     epoch_contexts: Interned<EpochId, Vec<ContextId>>,
     steps: Interned<StepId, Step>,
     fragments: Fragments,
+    shared_steps: u64,
+    needless_decisions: u64,
 }
 
 impl ArchiveBuilder {
@@ -202,12 +204,53 @@ impl ArchiveBuilder {
         self.fragments.add(lanes)
     }
 
-    /// A step of a decision tree.
+    /// A step of a decision tree. An early decision both of whose sides are one is none.
     pub fn step(&mut self, fragment: FragmentId, mut next: Next) -> StepId {
+        if let Next::Early { yes, no, .. } = next
+            && yes == no
+        {
+            self.needless_decisions += 1;
+            return self.after(fragment, yes);
+        }
         if let Next::Late { arms, .. } = &mut next {
             arms.sort_by_key(|arm| arm.outcome);
         }
-        self.steps.add(Step { fragment, next })
+        let before = self.steps.rows.len();
+        let id = self.steps.add(Step { fragment, next });
+        self.shared_steps += u64::from(id.index() < before);
+        id
+    }
+
+    /// Early decisions that were left out because both sides were the same.
+    pub fn needless_decisions(&self) -> u64 {
+        self.needless_decisions
+    }
+
+    /// A fragment's nodes by slot, as they were given.
+    pub(crate) fn fragment_nodes(&self, id: FragmentId) -> Vec<Vec<BuildNode>> {
+        self.fragments.pool.nodes_of(id)
+    }
+
+    /// What a step does, and what comes then.
+    pub(crate) fn step_parts(&self, id: StepId) -> (FragmentId, Next) {
+        let step = &self.steps.rows[id];
+        (step.fragment, step.next.clone())
+    }
+
+    /// How often a step was one that existed.
+    pub fn shared_steps(&self) -> u64 {
+        self.shared_steps
+    }
+
+    /// Where the first thread stands when a declared epoch begins.
+    pub fn standing_of(&self, id: EpochId) -> Option<SiteId> {
+        let context = self.epoch_contexts.rows[id].first()?;
+        self.contexts.rows[*context].frames.last().copied()
+    }
+
+    /// How many threads live when a declared epoch begins.
+    pub fn contexts_of(&self, id: EpochId) -> usize {
+        self.epoch_contexts.rows[id].len()
     }
 
     /// The archive.
@@ -345,6 +388,32 @@ impl Pool {
         let fragment = self.fragments[id.index()];
         let first = fragment.first_lane as usize;
         &self.lanes[first..first + fragment.lanes as usize]
+    }
+
+    fn nodes_of(&self, id: FragmentId) -> Vec<Vec<BuildNode>> {
+        let mut all = Vec::new();
+        for lane in self.lanes(id) {
+            let first = lane.first_node as usize;
+            let mut edge = lane.first_edge as usize;
+            let mut nodes = Vec::new();
+            for node in &self.nodes[first..first + lane.nodes as usize] {
+                let edges = &self.edges[edge..edge + usize::from(node.edges)];
+                edge += edges.len();
+                nodes.push(BuildNode {
+                    site: node.site,
+                    what: node.what,
+                    op: node.op,
+                    optional: node.is_optional(),
+                    serial: node.flags & Node::SERIAL != 0,
+                    edges: edges
+                        .iter()
+                        .map(|edge| (edge.slot(), edge.position()))
+                        .collect(),
+                });
+            }
+            all.push(nodes);
+        }
+        all
     }
 
     fn equals(&self, id: FragmentId, lanes: &[Vec<BuildNode>]) -> bool {

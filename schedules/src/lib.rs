@@ -28,6 +28,8 @@ pub mod verify;
 pub mod view;
 pub mod write;
 
+mod concat;
+mod import;
 mod inplace;
 mod publish;
 mod texts;

@@ -44,7 +44,10 @@ fn a_lock_that_a_thread_kept_for_itself() {
         (&["20", "1"], "0 40\n"),
     ];
     check("thread_data_by_input", runs);
-    let runs: &[(&[&str], &str)] = &[(&[], "20000000 2\n"), (&["8", "0", "1", "1"], "00200000 0\n")];
+    let runs: &[(&[&str], &str)] = &[
+        (&[], "20000000 2\n"),
+        (&["8", "0", "1", "1"], "00200000 0\n"),
+    ];
     check("thread_data_in_loop", runs);
 }
 

@@ -9,4 +9,5 @@ mod examples;
 mod handmade;
 mod projects;
 mod rebuild;
+mod robust;
 mod workshop;

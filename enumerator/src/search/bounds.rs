@@ -22,7 +22,7 @@ const CANDIDATES: usize = 4;
 const LARGE: i128 = 1 << 32;
 
 /// Numbers that a program compares with.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Limits(BTreeSet<u128>);
 
 impl Limits {

@@ -22,7 +22,7 @@ use crate::symbolic::engine::Engine;
 use crate::symbolic::expr::{AccessPath, Expr, Node, Origin, PathOffset, PathRoot, ShadowRegister};
 use crate::symbolic::memory::{Background, Content, ObjId, Place};
 use crate::symbolic::state::{Frame, Key, State, Thread, Val};
-use crate::threads::{Kind, World};
+use crate::threads::{Kind, ThreadInfo, World};
 
 /// How far an access path may lead.
 const MAX_PATH: usize = 4;
@@ -97,6 +97,7 @@ impl Joiner<'_, '_> {
         }
         self.state.threads = threads;
         self.state.keys = self.keys();
+        let infos = self.infos();
         let gone = self.gone();
         self.settle();
         // Now ways to their memory are known.
@@ -108,11 +109,22 @@ impl Joiner<'_, '_> {
             trail: self.a.trail.clone(),
             objects,
             status: self.a.status.clone(),
-            threads: self.a.threads.clone(),
+            threads: infos,
             gone,
             keys_last: None,
         };
         (world, self.changed)
+    }
+
+    /// Who the threads are, and what their ends will use.
+    fn infos(&mut self) -> Vec<ThreadInfo> {
+        let (mut infos, others) = (self.a.threads.clone(), &self.b.threads);
+        for (info, other) in infos.iter_mut().zip(others) {
+            info.join_values(other, |x, y| {
+                self.operand(x, y, None, "what a thread leaves")
+            });
+        }
+        infos
     }
 
     /// Joins the contents of everything that was found to correspond.

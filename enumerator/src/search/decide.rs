@@ -1,5 +1,7 @@
 //! Branches that change the schedule: decided when the epoch begins, or by the thread when it gets there.
 
+use std::sync::atomic::Ordering;
+
 use schedules::archive::{LateArm, Next, PredicateOp, RegisterKind, RootId, ShadowId, StepId};
 use schedules::primitives::NodeOp;
 use schedules::{Register, Shadow};
@@ -32,11 +34,12 @@ impl Explorer<'_, '_> {
         let frame = path.world.state.frame(slot);
         let branch = (frame.func, frame.next);
         if self.wants_elastic(path, slot, outcomes, branch) {
-            if self.elastic(path, slot, outcomes, branch) {
+            let Err(why) = self.elastic(path, slot, outcomes, branch) else {
                 return true;
-            }
+            };
+            self.tally.rigid += 1;
             self.found.elastic.remove(&branch);
-            self.found.rigid.insert(branch);
+            self.found.rigid.insert(branch, why);
         }
         if let [(outcome, condition)] = outcomes {
             self.take(path, slot, branch, *outcome, *condition);
@@ -52,14 +55,19 @@ impl Explorer<'_, '_> {
         slot: usize,
         outcomes: Vec<(u32, Expr)>,
     ) -> StepId {
-        self.decisions += 1;
+        self.tally.decisions += 1;
+        self.live.counts.decisions.fetch_add(1, Ordering::Relaxed);
         self.decided_in_loops(&path, slot);
+        self.note_rigid(&path, slot, &outcomes);
         let frame = path.world.state.frame(slot);
         let branch = (frame.func, frame.next);
         if let Some(step) = self.early(&mut path, slot, &outcomes, branch) {
             return step;
         }
-        self.rules.late += 1;
+        if self.closing && !self.marked.decisions.contains(&branch) {
+            return self.closing_leaf(&mut path, branch);
+        }
+        self.tally.late += 1;
         self.found.decisions.insert(branch);
         let fragment = self.fragment(&mut path.world);
         let mut arms = Vec::new();
@@ -122,7 +130,7 @@ impl Explorer<'_, '_> {
         for (_, condition) in outcomes {
             predicates.push(self.predicate_of(*condition)?);
         }
-        self.rules.early += 1;
+        self.tally.early += 1;
         let fragment = self.fragment(&mut path.world);
         let site = self.site(SiteRef::Instr(branch.0, branch.1));
         let mut steps = Vec::new();
@@ -170,8 +178,9 @@ impl Explorer<'_, '_> {
             let reason = "what decides whether a thread blocks cannot be evaluated".to_owned();
             return self.gap_leaf(&mut path, at, &reason);
         };
-        self.decisions += 1;
-        self.rules.early += 1;
+        self.tally.decisions += 1;
+        self.tally.early += 1;
+        self.live.counts.decisions.fetch_add(1, Ordering::Relaxed);
         self.decided_in_loops(&path, slot);
         let fragment = self.fragment(&mut path.world);
         let site = match at {

@@ -122,7 +122,7 @@ impl Content {
         }
     }
 
-    /// Backgrounds over the base, later ones above earlier ones.
+    /// Backgrounds laid over the one that lies under everything; later ones cover earlier ones.
     pub(super) fn patches(&self) -> &[(u64, u64, Background)] {
         &self.patches
     }

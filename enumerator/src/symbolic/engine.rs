@@ -92,6 +92,8 @@ pub struct Engine<'m> {
     pub markers: std::collections::BTreeSet<(FuncId, BlockId)>,
     /// Results of floating-point operations by operation and operands: the same operation on the same values gives the same.
     pub(super) floats: std::collections::HashMap<(String, Vec<Expr>), Val>,
+    /// Functions that a thread was in.
+    pub touched: std::collections::BTreeSet<FuncId>,
     /// What stores may write, as far as it was asked.
     pub(super) written: BTreeMap<(FuncId, InstrId), Rc<crate::analysis::ModSet>>,
     /// What summarized loops left.
@@ -139,6 +141,7 @@ impl<'m> Engine<'m> {
             watched: Default::default(),
             markers: Default::default(),
             floats: Default::default(),
+            touched: Default::default(),
             written: BTreeMap::new(),
             repeats: Default::default(),
             running: 0,
@@ -177,7 +180,19 @@ impl<'m> Engine<'m> {
         Content::new(background)
     }
 
-    fn global_object(&mut self, id: GlobalId) -> ObjId {
+    /// Is the object the one instance that all threads share of a global?
+    pub(super) fn is_shared_global(&self, global: GlobalId, object: ObjId) -> bool {
+        self.globals.get(&global) == Some(&object)
+    }
+
+    /// The shared instances of globals that were made so far.
+    pub(super) fn shared_globals(&self) -> impl Iterator<Item = (GlobalId, ObjId)> + '_ {
+        self.globals
+            .iter()
+            .map(|(global, object)| (*global, *object))
+    }
+
+    pub(super) fn global_object(&mut self, id: GlobalId) -> ObjId {
         if let Some(object) = self.globals.get(&id) {
             return *object;
         }

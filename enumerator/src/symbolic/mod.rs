@@ -17,6 +17,7 @@ mod library_state;
 mod loops;
 pub mod lower;
 pub mod memory;
+pub mod portable;
 mod repeats;
 pub mod run;
 pub mod solver;

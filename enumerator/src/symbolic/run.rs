@@ -53,6 +53,7 @@ pub enum Until {
 impl Engine<'_> {
     /// Starts a thread at a function.
     pub fn push_frame(&mut self, state: &mut State, slot: usize, func: FuncId, args: Vec<Val>) {
+        self.touched.insert(func);
         let function = &self.module.functions[func];
         let declared = function.args.len();
         let (args, varargs) = match args.len() > declared {

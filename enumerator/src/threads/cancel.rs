@@ -24,13 +24,29 @@ use crate::symbolic::state::Val;
 #[derive(Clone, Debug)]
 pub struct Handler {
     /// Frames of the thread at that time.
-    depth: usize,
-    buffer: Expr,
+    pub(super) depth: usize,
+    pub(super) buffer: Expr,
     /// The call that returns a second time when the handler is to run.
-    jump: (FuncId, InstrId),
+    pub(super) jump: (FuncId, InstrId),
 }
 
 impl ThreadInfo {
+    /// Joins the values that its end will use with those of a thread that leaves in the same way.
+    pub fn join_values(&mut self, other: &ThreadInfo, mut join: impl FnMut(&Val, &Val) -> Val) {
+        for (mine, theirs) in self.handlers.iter_mut().zip(&other.handlers) {
+            let joined = join(&Val::Scalar(mine.buffer), &Val::Scalar(theirs.buffer));
+            if let Val::Scalar(buffer) = joined {
+                mine.buffer = buffer;
+            }
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.ending, &other.ending) {
+            mine.result = match (&mine.result, &theirs.result) {
+                (Some(x), Some(y)) => Some(join(x, y)),
+                _ => None,
+            };
+        }
+    }
+
     /// What tells apart threads that stand at the same place but end in different ways.
     pub fn leaving(&self) -> Option<String> {
         let cancelled = (self.cancel.is_some(), self.cancel_disabled);

@@ -20,12 +20,12 @@ const ROUNDS: u32 = 4;
 #[derive(Clone, Debug)]
 pub struct Ending {
     /// Of its last node.
-    site: SiteRef,
+    pub(super) site: SiteRef,
     /// What it returns: destructors return nothing.
-    result: Option<Val>,
-    round: u32,
+    pub(super) result: Option<Val>,
+    pub(super) round: u32,
     /// The next key of the round.
-    next: usize,
+    pub(super) next: usize,
 }
 
 impl Ending {

@@ -17,6 +17,7 @@ mod keys;
 mod lifecycle;
 mod mutex;
 mod once;
+pub mod portable;
 mod rwlock;
 mod semaphore;
 pub mod trail;

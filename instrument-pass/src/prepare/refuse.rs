@@ -50,6 +50,9 @@ fn asynchronous_cancellation(module: &Module<'_>) -> Option<Error> {
 
 fn refusal(symbol: &str) -> Option<&'static str> {
     match lookup(symbol) {
+        Some((_, row)) if row.policy == Policy::Refused && symbol.contains("cancel") => Some(
+            "where a cancelled thread ends cannot be scheduled; tell it to end by a flag that it tests under a mutex",
+        ),
         Some((_, row)) if row.policy == Policy::Refused => {
             Some("its effect on other threads cannot be scheduled")
         }

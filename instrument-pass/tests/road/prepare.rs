@@ -193,7 +193,7 @@ fn refused_function() {
     check_refused(
         "#include <pthread.h>\nint main(void) {\n  return pthread_cancel(pthread_self());\n}\n",
         expect![
-            "./t.c:3:10: `pthread_cancel` is not supported: its effect on other threads cannot be scheduled"
+            "./t.c:3:10: `pthread_cancel` is not supported: where a cancelled thread ends cannot be scheduled; tell it to end by a flag that it tests under a mutex"
         ],
     );
 }

@@ -1,0 +1,182 @@
+//! Which branches and loops are instrumented, and how a pass over the program learns that more have to be.
+//!
+//! Every execution of an instrumented branch is a node, so all epochs must agree: exploration starts again whenever the set has grown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::epochs::Count;
+use crate::model::{BlockId, FuncId, InstrId, Module};
+use crate::symbolic::portable::{Malformed, Names, Reader, Writer};
+
+/// A branch.
+pub(super) type Branch = (FuncId, InstrId);
+
+/// Instrumented branches and loops, and what else all epochs must agree on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marked {
+    pub(super) decisions: BTreeSet<Branch>,
+    pub(super) elastic: BTreeSet<Branch>,
+    /// Loop headers and functions that end epochs.
+    pub(super) markers: BTreeSet<(FuncId, BlockId)>,
+    /// Branches that were tried as elastic and cannot be, and why not.
+    pub(super) rigid: BTreeMap<Branch, String>,
+    /// Slots keep their order from epoch to epoch: threads that are alike must be told apart.
+    pub(super) keep_order: bool,
+    /// Semaphores whose values do not tell epochs apart. Found where outcomes are gathered, never by an exploration.
+    pub(super) uncounted: BTreeSet<Count>,
+    /// Prefer one schedule with optional nodes to several.
+    pub(super) prefer_elastic: bool,
+}
+
+impl Marked {
+    /// What is marked here and not in `before`.
+    pub(super) fn beyond(&self, before: &Marked) -> Marked {
+        let new = |all: &BTreeSet<Branch>, known: &BTreeSet<Branch>| -> BTreeSet<Branch> {
+            all.difference(known).copied().collect()
+        };
+        let is_new = |(branch, _): &(&Branch, &String)| !before.rigid.contains_key(branch);
+        let rigid = self.rigid.iter().filter(is_new);
+        Marked {
+            decisions: new(&self.decisions, &before.decisions),
+            elastic: new(&self.elastic, &before.elastic),
+            markers: self.markers.difference(&before.markers).copied().collect(),
+            rigid: rigid.map(|(branch, why)| (*branch, why.clone())).collect(),
+            keep_order: self.keep_order && !before.keep_order,
+            uncounted: BTreeSet::new(),
+            prefer_elastic: self.prefer_elastic && !before.prefer_elastic,
+        }
+    }
+
+    /// Takes over what one exploration found beyond what it began with.
+    pub(super) fn learn(&mut self, found: &Marked) {
+        self.decisions.extend(&found.decisions);
+        self.elastic.extend(&found.elastic);
+        self.markers.extend(&found.markers);
+        for (branch, why) in &found.rigid {
+            let known = self.rigid.entry(*branch);
+            known.or_insert_with(|| why.clone());
+        }
+        self.elastic
+            .retain(|branch| !self.rigid.contains_key(branch));
+        self.keep_order |= found.keep_order;
+        self.prefer_elastic |= found.prefer_elastic;
+    }
+
+    /// The marks in one function.
+    pub(super) fn within(&self, func: FuncId, out: &mut Writer) {
+        let rigid: BTreeSet<Branch> = self.rigid.keys().copied().collect();
+        for branches in [&self.decisions, &self.elastic, &rigid] {
+            let here = branches.range((func, InstrId(0))..=(func, InstrId(u32::MAX)));
+            let here: Vec<&Branch> = here.collect();
+            out.count(here.len());
+            here.iter().for_each(|(_, id)| out.number(id.0.into()));
+        }
+        let here = (func, BlockId(0))..=(func, BlockId(u32::MAX));
+        let here: Vec<_> = self.markers.range(here).collect();
+        out.count(here.len());
+        here.iter()
+            .for_each(|(_, block)| out.number(block.0.into()));
+    }
+
+    /// What the next pass begins with, if this one began with `before` and had to be given up.
+    pub(super) fn after_restart(self, before: &Marked) -> Marked {
+        if self.markers != before.markers
+            || self.keep_order != before.keep_order
+            || self.uncounted != before.uncounted
+        {
+            // Other branches may serve now that epochs end elsewhere.
+            return Marked {
+                markers: self.markers,
+                keep_order: self.keep_order,
+                uncounted: self.uncounted,
+                ..Marked::default()
+            };
+        }
+        let new = self.prefer_elastic && !before.prefer_elastic;
+        Marked {
+            decisions: if new { BTreeSet::new() } else { self.decisions },
+            ..self
+        }
+    }
+
+    pub(super) fn write(&self, module: &Module, out: &mut Writer) {
+        let Marked {
+            decisions,
+            elastic,
+            markers,
+            rigid,
+            keep_order,
+            uncounted,
+            prefer_elastic,
+        } = self;
+        for branches in [decisions, elastic] {
+            let places = branches.iter().map(|(func, id)| (*func, id.0));
+            write_places(module, places, out);
+        }
+        let places = rigid.keys().map(|(func, id)| (*func, id.0));
+        write_places(module, places, out);
+        for why in rigid.values() {
+            out.text(why);
+        }
+        let places = markers.iter().map(|(func, block)| (*func, block.0));
+        write_places(module, places, out);
+        out.flag(*keep_order);
+        out.flag(*prefer_elastic);
+        out.text(&format!("{uncounted:?}"));
+    }
+
+    pub(super) fn read(names: &Names, from: &mut Reader<'_>) -> Result<Marked, Malformed> {
+        let mut branches = || -> Result<BTreeSet<Branch>, Malformed> {
+            let places = read_places(names, from)?;
+            Ok(places.map(|(func, id)| (func, InstrId(id))).collect())
+        };
+        let (decisions, elastic) = (branches()?, branches()?);
+        let mut rigid = BTreeMap::new();
+        for branch in branches()? {
+            rigid.insert(branch, String::new());
+        }
+        for why in rigid.values_mut() {
+            *why = from.text()?;
+        }
+        let markers = read_places(names, from)?
+            .map(|(func, block)| (func, BlockId(block)))
+            .collect();
+        let (keep_order, prefer_elastic) = (from.flag()?, from.flag()?);
+        if from.text()? != format!("{:?}", BTreeSet::<Count>::new()) {
+            return Err(Malformed);
+        }
+        Ok(Marked {
+            decisions,
+            elastic,
+            markers,
+            rigid,
+            keep_order,
+            uncounted: BTreeSet::new(),
+            prefer_elastic,
+        })
+    }
+}
+
+fn write_places(
+    module: &Module,
+    places: impl ExactSizeIterator<Item = (FuncId, u32)>,
+    out: &mut Writer,
+) {
+    out.count(places.len());
+    for (func, number) in places {
+        out.text(&module.functions[func].name);
+        out.number(number.into());
+    }
+}
+
+fn read_places(
+    names: &Names,
+    from: &mut Reader<'_>,
+) -> Result<impl Iterator<Item = (FuncId, u32)> + use<>, Malformed> {
+    let mut places = Vec::new();
+    for _ in 0..from.count()? {
+        let func = names.function(&from.text()?).ok_or(Malformed)?;
+        places.push((func, from.small()?));
+    }
+    Ok(places.into_iter())
+}
