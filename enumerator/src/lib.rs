@@ -51,6 +51,20 @@ pub struct Progress {
     pub at: String,
 }
 
+/// Looks for deadlocks of the program as it runs without Heddle; see [`search::native`].
+pub fn explore_native(
+    prepared: &[u8],
+    options: &Options,
+    limits: search::native::Limits,
+    progress: &mut (dyn FnMut(&Progress) + Send),
+) -> Result<search::native::Native, Error> {
+    on_large_stack(|| {
+        let module = model::load::load_bytes(prepared, &options.name)?;
+        let facts = analysis::Facts::of(&module);
+        search::native::explore(&module, &facts, options, limits, progress)
+    })
+}
+
 /// Room for the recursion over decisions and merges.
 const STACK: usize = 4 << 30;
 
@@ -60,15 +74,19 @@ pub fn enumerate(
     options: &Options,
     progress: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<schedules::Archive, Error> {
+    on_large_stack(|| {
+        let module = model::load::load_bytes(prepared, &options.name)?;
+        let facts = analysis::Facts::of(&module);
+        search::enumerate(&module, &facts, options, progress)
+    })
+}
+
+fn on_large_stack<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new()
             .name("enumerate".to_owned())
             .stack_size(STACK)
-            .spawn_scoped(scope, || {
-                let module = model::load::load_bytes(prepared, &options.name)?;
-                let facts = analysis::Facts::of(&module);
-                search::enumerate(&module, &facts, options, progress)
-            })
+            .spawn_scoped(scope, work)
             .map_err(|source| Error::NoThread { source })?;
         match worker.join() {
             Ok(result) => result,

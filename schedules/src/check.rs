@@ -13,6 +13,7 @@
 mod cause;
 mod finding;
 mod json;
+pub mod native;
 mod report;
 mod route;
 mod warnings;

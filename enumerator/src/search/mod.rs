@@ -11,6 +11,7 @@ mod elastic;
 mod emit;
 mod epochs;
 mod leaf;
+pub mod native;
 mod schedule;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,6 +102,12 @@ struct Explorer<'a, 'm> {
     rules: Rules,
     begun: std::time::Instant,
     last_report: std::time::Instant,
+    /// Orders are followed one by one: no region may stand for several of them.
+    follows_orders: bool,
+    /// The program asks for locks without waiting: releases are no private matter.
+    looks_without_waiting: bool,
+    /// The one order to write down.
+    script: Option<native::Script>,
 }
 
 /// Enumerates a program.
@@ -117,8 +124,36 @@ pub fn enumerate(
     let assumed = assume::parse(&options.assumptions)?;
     let mut marked = Marked::default();
     loop {
+        let mut explorer = Explorer::new(module, facts, options, progress, marked);
+        explorer.first_epoch(main, &assumed);
+        explorer.settle_epochs();
+        let mut explorer = explorer;
+        if explorer.restart {
+            // Other branches may serve now that epochs end elsewhere.
+            let markers = std::mem::take(&mut explorer.found.markers);
+            explorer.found = Marked {
+                markers,
+                keep_order: explorer.found.keep_order,
+                ..Marked::default()
+            };
+        }
+        if explorer.found == explorer.marked {
+            return Ok(explorer.finish());
+        }
+        marked = explorer.found;
+    }
+}
+
+impl<'a, 'm> Explorer<'a, 'm> {
+    fn new(
+        module: &'m Module,
+        facts: &'m Facts,
+        options: &'a Options,
+        progress: &'a mut dyn FnMut(&Progress),
+        marked: Marked,
+    ) -> Self {
         let now = std::time::Instant::now();
-        let mut explorer = Explorer {
+        Self {
             engine: Engine::new(module, facts),
             builder: ArchiveBuilder::new(Program {
                 name: options.name.clone(),
@@ -143,23 +178,10 @@ pub fn enumerate(
             rules: Rules::default(),
             begun: now,
             last_report: now,
-        };
-        explorer.first_epoch(main, &assumed);
-        explorer.settle_epochs();
-        let mut explorer = explorer;
-        if explorer.restart {
-            // Other branches may serve now that epochs end elsewhere.
-            let markers = std::mem::take(&mut explorer.found.markers);
-            explorer.found = Marked {
-                markers,
-                keep_order: explorer.found.keep_order,
-                ..Marked::default()
-            };
+            follows_orders: false,
+            looks_without_waiting: false,
+            script: None,
         }
-        if explorer.found == explorer.marked {
-            return Ok(explorer.finish());
-        }
-        marked = explorer.found;
     }
 }
 
@@ -170,6 +192,14 @@ impl Explorer<'_, '_> {
         let context = self.builder.context(&[entry]);
         let epoch = self.builder.new_epoch(&[context]);
         self.begin_contexts = vec![vec![SiteRef::Entry(main)]];
+        let path = self.beginning(main, assumed);
+        let root = self.explore(path);
+        self.builder
+            .define_epoch(epoch, self.most_slots as u16, root, 0);
+    }
+
+    /// One thread at the beginning of `main`.
+    fn beginning(&mut self, main: FuncId, assumed: &[Assumption]) -> Path {
         let all = self.engine.facts.markers();
         self.engine.markers = all.iter().map(|(func, block, _)| (*func, *block)).collect();
         self.engine.watched = self
@@ -182,16 +212,14 @@ impl Explorer<'_, '_> {
         let args = self.main_arguments(&mut state, main, assumed);
         let mut world = World::new(state);
         world.add_thread(&mut self.engine, main, args, None);
-        let root = self.explore(Path {
+        Path {
             world,
             stops: vec![None],
             fresh: vec![false],
             visits: BTreeMap::new(),
             decisions: 0,
             policy: schedule::POLICIES[0],
-        });
-        self.builder
-            .define_epoch(epoch, self.most_slots as u16, root, 0);
+        }
     }
 
     /// `argc` can be read when the program begins; what `argv` points to belongs to nobody we know.
@@ -263,6 +291,9 @@ impl Explorer<'_, '_> {
     /// Follows a path to its next decision or leaf.
     fn explore(&mut self, mut path: Path) -> StepId {
         self.report(&path);
+        if self.script.is_some() {
+            return self.follow_script(path);
+        }
         path.policy = schedule::POLICIES[0];
         let mut policies = schedule::POLICIES[1..].iter();
         let start = path.clone();
