@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use instrument_pass::{InstrumentOptions, LinkOptions, Staged};
 use schedules::Archive;
 
@@ -55,7 +55,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     let archive_path = archive_beside(&output);
     for path in [&output, &archive_path] {
         if let Some(input) = inputs.overwritten_by(path) {
-            bail!(
+            fail!(
+                Overwritten,
                 "{}: would be overwritten; choose another -o",
                 input.display()
             );
@@ -83,7 +84,7 @@ fn output(inputs: &Inputs) -> Result<PathBuf> {
     match &inputs.output {
         Some(output) => Ok(output.clone()),
         None if inputs.are_sources() => Ok(PathBuf::from("a.out")),
-        None => bail!("say where to put the executable: -o PROGRAM"),
+        None => fail!(WrongUse, "say where to put the executable: -o PROGRAM"),
     }
 }
 

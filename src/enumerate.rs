@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use instrument_pass::Bitcode;
 use schedules::Archive;
 
@@ -45,7 +45,7 @@ impl Choices {
         if let Some(number) = take_values(words, "--threads")?.pop() {
             choices.threads = match number.parse() {
                 Ok(number) if number > 0 => number,
-                _ => bail!("--threads {number}: not a number of threads"),
+                _ => fail!(WrongUse, "--threads {number}: not a number of threads"),
             };
         }
         if let Some(seconds) = take_values(words, "--time-limit")?.pop() {
@@ -91,7 +91,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
         None => inputs.first().with_extension("heddle"),
     };
     if let Some(input) = inputs.overwritten_by(&output) {
-        bail!("{}: would be overwritten by the archive", input.display());
+        fail!(
+            Overwritten,
+            "{}: would be overwritten by the archive",
+            input.display()
+        );
     }
     let prepared = inputs.prepare()?;
     let archive = enumerate(&prepared.bitcode, &choices, &stem(&output))?;
@@ -136,7 +140,8 @@ fn check_own_work(archive: &Archive) -> Result<()> {
             None => return Ok(()),
         },
     };
-    bail!(
+    fail!(
+        OurFault,
         "a fault in Heddle, please report it: its archive of this program breaks a rule ({broken}); nothing was written"
     )
 }
@@ -146,7 +151,7 @@ fn refuse_unsupported(prepared: &Bitcode) -> Result<()> {
     let found = instrument_pass::unsupported(prepared)?;
     let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
     if !lines.is_empty() {
-        bail!("{}", lines.join("\nheddle: error: "));
+        fail!(Refused, "{}", lines.join("\n"));
     }
     Ok(())
 }

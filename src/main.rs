@@ -18,6 +18,9 @@ An incomplete archive is written, its gaps are listed, and the exit status is 1.
     };
 }
 
+#[macro_use]
+mod codes;
+
 mod analyze;
 mod build;
 mod cc;
@@ -26,6 +29,7 @@ mod conform;
 mod diff;
 mod doctor;
 mod enumerate;
+mod explain;
 mod extract;
 mod findings;
 mod input;
@@ -34,7 +38,9 @@ mod installation;
 mod output;
 mod prepare;
 mod progress;
+mod report;
 mod run;
+mod stats;
 mod vet;
 
 use std::process::ExitCode;
@@ -83,6 +89,10 @@ enum Command {
     Diff(diff::Arguments),
     /// Says whether a logged run followed its archive, and which schedules it followed
     Conform(conform::Arguments),
+    /// Says where a run waited, by source line
+    Stats(stats::Arguments),
+    /// Explains a code such as HD0101 at the end of a message
+    Explain(explain::Arguments),
     /// Says what this machine lacks for Heddle, and how to get it
     Doctor(doctor::Arguments),
 }
@@ -122,6 +132,8 @@ fn main() -> ExitCode {
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Conform(arguments) => conform::run(&arguments),
+        Command::Stats(arguments) => stats::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
     finish(result)
@@ -131,7 +143,7 @@ fn finish<T: Into<ExitCode>>(result: anyhow::Result<T>) -> ExitCode {
     match result {
         Ok(verdict) => verdict.into(),
         Err(error) => {
-            eprintln!("heddle: error: {error:#}");
+            eprintln!("{}", codes::message(&error));
             ExitCode::from(2)
         }
     }
