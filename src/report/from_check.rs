@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use schedules::check::{Blocked, Cause, Finding, Line, Verdict, Warning};
+use schedules::check::{
+    Blocked, Cause, Confidence as Sure, Finding, Line, Scope, Verdict, Warning,
+};
 
-use super::model::{Confidence, Diagnostic, Event, Report, Severity, Spot, Thread, line_of};
+use super::model::{Confidence, Diagnostic, Event, Report, Severity, Spot, Thread, line_of, place};
 use crate::codes::Code;
 use crate::findings::counted;
 
@@ -12,27 +14,55 @@ use crate::findings::counted;
 pub(crate) fn report(verdict: &Verdict) -> Report {
     let found = verdict.findings.iter().map(finding);
     let warned = verdict.warnings.iter().map(warning);
-    let missing = verdict.gaps.iter().map(gap);
-    let counts = &verdict.counts;
-    let schedules = usize::try_from(counts.schedules).unwrap_or(usize::MAX);
+    let missing = verdict.gaps.iter().enumerate().map(gap);
     Report {
         program: verdict.program.clone(),
-        verdict: match (verdict.findings.len(), verdict.gaps.is_empty()) {
-            (0, true) => "deadlock-free".to_owned(),
-            (0, false) => "no deadlock found, but the archive is incomplete".to_owned(),
-            (found, _) => counted(found, "deadlock"),
-        },
-        scope: format!(
-            "{} in {}, at most {}",
-            counted(schedules, "schedule"),
-            counted(counts.epochs, "epoch"),
-            counted(verdict.thread_bound as usize, "thread")
-        ),
+        verdict: word(verdict),
+        scope: scope(verdict),
         assumptions: verdict.assumptions.clone(),
         is_complete: verdict.gaps.is_empty(),
-        diagnostics: (found.chain(warned).chain(missing))
-            .map(Diagnostic::named)
-            .collect(),
+        diagnostics: found.chain(warned).chain(missing).collect(),
+    }
+}
+
+/// The verdict in a few words. Suppressed findings are mentioned, not counted.
+fn word(verdict: &Verdict) -> String {
+    let all = verdict.findings.len();
+    let is_open = |finding: &&Finding| finding.suppressed.is_none();
+    let open = verdict.findings.iter().filter(is_open).count();
+    let is_native = verdict.scope == Scope::Native;
+    let mut word = match (open, verdict.gaps.is_empty()) {
+        (0, _) if all > 0 => "no other deadlock".to_owned(),
+        (0, true) if is_native => "deadlock-free without Heddle, too".to_owned(),
+        (0, true) => "deadlock-free".to_owned(),
+        (0, false) => "no deadlock found, but not everything is covered".to_owned(),
+        (open, _) if is_native => format!("{} without Heddle", counted(open, "deadlock")),
+        (open, _) => counted(open, "deadlock"),
+    };
+    if all > open {
+        word += &format!(", {} suppressed", all - open);
+    }
+    word
+}
+
+fn scope(verdict: &Verdict) -> String {
+    let counts = &verdict.counts;
+    let number = |count: u64, what| counted(usize::try_from(count).unwrap_or(usize::MAX), what);
+    let threads = counted(verdict.thread_bound as usize, "thread");
+    match &verdict.explored {
+        None => format!(
+            "{} in {}, at most {threads}",
+            number(counts.schedules, "schedule"),
+            counted(counts.epochs, "epoch")
+        ),
+        Some(explored) => format!(
+            "{} of the unconstrained program, {}, at most {threads}",
+            number(explored.states, "situation"),
+            match explored.complete {
+                true => "every order followed",
+                false => "not every order followed",
+            }
+        ),
     }
 }
 
@@ -40,15 +70,18 @@ fn finding(finding: &Finding) -> Diagnostic {
     let names = names(finding);
     let blocked = finding.others.iter().map(|thread| also(thread, &names));
     Diagnostic {
-        id: String::new(),
+        id: finding.id.clone(),
         severity: Severity::Error,
         code: Code::of_kind(finding.cause.code()),
         message: finding.cause.headline().to_owned(),
-        confidence: Some(match finding.certain {
-            true => Confidence::Certain,
-            false => Confidence::Possible(
-                "it begins in a state that joins several ways in and may not be reachable".into(),
-            ),
+        confidence: Some(match &finding.confidence {
+            Sure::Certain => Confidence::Certain,
+            Sure::Possible { unknown } if unknown.is_empty() => {
+                Confidence::Possible("not everything about it is known".to_owned())
+            }
+            Sure::Possible { unknown } => {
+                Confidence::Possible(format!("not known: {}", unknown.join("; ")))
+            }
         }),
         at: finding.threads.iter().find_map(waits_at).cloned(),
         threads: finding.threads.iter().map(|t| thread(t, &names)).collect(),
@@ -65,7 +98,7 @@ fn finding(finding: &Finding) -> Diagnostic {
             Some(format!("{}/{number}", visit.epoch.0))
         }),
         advice: Some(finding.cause.advice().to_owned()),
-        suppressed: None,
+        suppressed: finding.suppressed.clone(),
     }
 }
 
@@ -73,8 +106,13 @@ fn event(event: &schedules::check::Event) -> Event {
     Event {
         slot: event.slot,
         what: event.what.clone(),
-        at: line_of(&event.place),
+        at: known(&event.at),
     }
+}
+
+/// A place without a line cannot be shown.
+fn known(at: &Line) -> Option<Line> {
+    (at.line > 0).then(|| at.clone())
 }
 
 fn waits_at(thread: &Blocked) -> Option<&Line> {
@@ -100,7 +138,7 @@ fn thread(blocked: &Blocked, names: &BTreeMap<u16, String>) -> Thread {
     }
     Thread {
         name: names[&blocked.slot].clone(),
-        created: blocked.created.clone(),
+        created: blocked.created.as_ref().map(place),
         spots,
         calls: blocked.stack.iter().skip(1).cloned().collect(),
     }
@@ -166,7 +204,8 @@ fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
         facts.push(("for example", values.collect::<Vec<_>>().join(", ")));
     }
     if let Cause::LostWakeUp { signals } = &finding.cause {
-        facts.push(("signalled at", signals.join(", ")));
+        let places: Vec<String> = signals.iter().map(place).collect();
+        facts.push(("signalled at", places.join(", ")));
     }
     if finding.leaves > 1 {
         facts.push(("found on", format!("{} paths", finding.leaves)));
@@ -189,15 +228,26 @@ fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
 
 fn warning(warning: &Warning) -> Diagnostic {
     Diagnostic {
+        id: warning.id.clone(),
         severity: Severity::Warning,
-        at: line_of(&warning.place),
-        details: warning.details.clone(),
+        at: known(&warning.at),
+        notes: warning.notes.iter().map(note).collect(),
+        suppressed: warning.suppressed.clone(),
         ..plain(Code::of_kind(warning.code), &warning.message)
     }
 }
 
-fn gap((reason, place): &(String, Option<String>)) -> Diagnostic {
+fn note(note: &schedules::check::Note) -> Spot {
+    Spot {
+        at: note.at.clone(),
+        label: note.text.clone(),
+        is_wait: false,
+    }
+}
+
+fn gap((index, (reason, place)): (usize, &(String, Option<String>))) -> Diagnostic {
     Diagnostic {
+        id: format!("incomplete-{index}"),
         severity: Severity::Warning,
         at: place.as_deref().and_then(line_of),
         ..plain(Code::Incomplete, &format!("not covered: {reason}"))

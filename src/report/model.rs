@@ -125,30 +125,6 @@ impl Report {
     }
 }
 
-impl Diagnostic {
-    /// Gives it a name made of what stays the same when lines move: code, files, functions and objects.
-    pub(crate) fn named(mut self) -> Self {
-        let mut parts = vec![self.code.to_string()];
-        parts.extend(self.at.iter().map(|at| at.file.clone()));
-        for thread in &self.threads {
-            parts.push(thread.name.clone());
-            parts.extend(thread.spots.iter().map(|spot| spot.label.clone()));
-            parts.extend(thread.calls.iter().map(|(function, _)| function.clone()));
-        }
-        parts.push(self.message.clone());
-        let digest = fnv(parts.join("\n").as_bytes());
-        self.id = format!("{}-{digest:016x}", self.code.kind());
-        self
-    }
-}
-
-/// FNV-1a: the fingerprint has to be the same for ever, not to be safe.
-fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
 /// Reads `file:line` or `file:line:column` back; none for places without a line.
 pub(crate) fn line_of(place: &str) -> Option<Line> {
     let (rest, last) = place.rsplit_once(':')?;
