@@ -154,7 +154,8 @@ impl Stats {
         let all = self.waited().max(1);
         let head = "    waited   share      waits  operations  where";
         out += &format!("{}\n", look.paint(Style::Strong, head));
-        for row in self.places.iter().take(top) {
+        let waited = || self.places.iter().filter(|row| row.waits > 0);
+        for row in waited().take(top) {
             let share = row.nanoseconds as f64 * 100.0 / all as f64;
             out += &format!(
                 "{:>10} {share:>6.1}% {:>10} {:>11}  {}\n",
@@ -169,8 +170,13 @@ impl Stats {
                 out += &format!("{}\n", look.paint(Style::Frame, &text));
             }
         }
-        if self.places.len() > top {
-            out += &format!("and {} more lines\n", self.places.len() - top);
+        let more = waited().count().saturating_sub(top);
+        if more > 0 {
+            out += &format!("and {} more where it waited less\n", counted(more, "line"));
+        }
+        let never = self.places.len() - waited().count();
+        if never > 0 {
+            out += &format!("and {} where it never waited\n", counted(never, "line"));
         }
         out
     }
@@ -237,7 +243,10 @@ mod tests {
         };
         let text = stats.to_text(&Sources::new(Vec::new()), 1, look);
         assert!(text.starts_with("p: 3 threads in 2 epochs and 1 decision; 19 operations in all, waited 4 times for 2.0 ms\n"), "{text}");
-        assert!(text.ends_with("and 1 more lines\n"));
+        assert!(
+            text.ends_with("and 1 line more where it waited less\n"),
+            "{text}"
+        );
     }
 
     #[test]

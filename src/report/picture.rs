@@ -9,7 +9,7 @@ use super::escape;
 
 const COLUMN: usize = 250;
 const ROW: usize = 34;
-const LEFT: usize = 22;
+const LEFT: usize = 26;
 const TOP: usize = 44;
 /// Letters of a label that fit beside its dot.
 const LABEL: usize = 30;
@@ -118,14 +118,19 @@ fn shorten(text: &str) -> String {
     }
 }
 
-/// From dot to dot, bent so that it passes beside the labels between.
+/// From dot to dot: across just below the first one's label, then down beside the second one's lane, so that no label is crossed.
 fn arrow((x1, y1): (usize, usize), (x2, y2): (usize, usize)) -> String {
-    let (start, end, bend) = match x1 < x2 {
-        true => (x1 + 6, x2 - 8, x2 - 26),
-        false => (x1 - 6, x2 + 8, x1 - 20),
+    let across = y1 + 20;
+    let (leave, beside) = match x1 < x2 {
+        true => (x1 + 10, x2 - 24),
+        false => (x1 - 10, x2 - 4),
     };
-    let bend = if x1 < x2 { bend } else { bend.max(x2 + 14) };
+    let lane = x2 - 14;
     format!(
-        "<path class=\"edge\" marker-end=\"url(#head)\" d=\"M{start} {y1} C{bend} {y1} {bend} {y2} {end} {y2}\"/>\n"
+        "<path class=\"edge\" marker-end=\"url(#head)\" d=\"M{x1} {} Q{x1} {across} {leave} {across} H{beside} Q{lane} {across} {lane} {} V{} Q{lane} {y2} {} {y2}\"/>\n",
+        y1 + 6,
+        (across + 8).min(y2 - 6),
+        y2 - 6,
+        x2 - 7
     )
 }

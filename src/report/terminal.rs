@@ -73,11 +73,15 @@ impl Terminal<'_> {
         for (number, thread) in diagnostic.threads.iter().enumerate() {
             self.thread(number, thread);
         }
-        if diagnostic.threads.is_empty() {
+        if diagnostic.threads.is_empty() && diagnostic.notes.is_empty() {
             self.place_alone(diagnostic);
         }
         for note in &diagnostic.notes {
-            self.spot(note, true);
+            let elsewhere = diagnostic
+                .at
+                .as_ref()
+                .is_none_or(|at| at.file != note.at.file);
+            self.spot(note, elsewhere);
         }
         for detail in &diagnostic.details {
             self.prose(detail, 2);
@@ -177,7 +181,7 @@ impl Terminal<'_> {
     fn facts(&mut self, diagnostic: &Diagnostic) {
         if let Some(confidence) = &diagnostic.confidence {
             let text = match confidence {
-                Confidence::Certain => "certain: it happens from the program's start".to_owned(),
+                Confidence::Certain => "certain: the program's start leads there".to_owned(),
                 Confidence::Possible(why) => format!("possible, not certain: {why}"),
             };
             self.fact("verdict", &text);
