@@ -12,9 +12,17 @@ macro_rules! enumeration_options {
 Options of the enumeration:
       --threads N        no more than N threads live at once [default: 16]
       --assume TEXT      an assumption on the program's inputs; may be given several times
-      --time-limit SECS  stop exploring then, and say what is missing
+      --time SECS        stop exploring then, and say what is missing (also --time-limit)
+      --memory SIZE      stop exploring when the process takes more, and say what is missing; 512M, 4G
+      --jobs N           explore on N threads [default: all cores]; the archive does not depend on it
+      --store DIR        keep results there and use those of earlier runs; without it they are kept beside the
+                         archive until it is written, so an enumeration that was killed goes on where it was
+      --quiet            errors and warnings only
+      --verbose          progress from the beginning, and often
+      --log-json         progress as JSON on standard error, one object a line
 
-An incomplete archive is written, its gaps are listed, and the exit status is 1."
+Ctrl-C ends the search in a valid archive that says what is missing; the same command goes on later. An incomplete
+archive is written, its gaps are listed, and the exit status is 1."
     };
 }
 
