@@ -7,11 +7,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use instrument_pass::{InstrumentOptions, LinkOptions, Staged};
 use schedules::Archive;
 
-use crate::enumerate::{Choices, archive_beside, enumerate, judge, take_values};
+use crate::enumerate::{Choices, Found, archive_beside, conclude, enumerate, take_values};
 use crate::findings::Size;
 use crate::input::{Inputs, Prepared};
 use crate::{Verdict, installation};
@@ -55,7 +55,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     let archive_path = archive_beside(&output);
     for path in [&output, &archive_path] {
         if let Some(input) = inputs.overwritten_by(path) {
-            bail!(
+            fail!(
+                Overwritten,
                 "{}: would be overwritten; choose another -o",
                 input.display()
             );
@@ -68,22 +69,36 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     for name in &prepared.opaque {
         eprintln!("heddle: {name} has no bitcode: its functions are external");
     }
-    let archive = match &given {
-        Some(path) => Archive::read(Path::new(path))?,
-        None => enumerate(&prepared.bitcode, &choices, &file_name(&output))?,
+    let found = match &given {
+        Some(path) => Found {
+            archive: Archive::read(Path::new(path))?,
+            was_cut: false,
+        },
+        None => enumerate(
+            &prepared.bitcode,
+            &choices,
+            &file_name(&output),
+            &archive_path,
+        )?,
     };
-    let staged = make(&prepared, &archive, &inputs, &output, embeds, runtime)?;
-    publish(&archive, &archive_path, staged)?;
-    println!("{}: follows {}", output.display(), archive_path.display());
-    println!("{}: {}", archive_path.display(), Size::of(&archive));
-    Ok(judge(&archive, &archive_path))
+    let archive = &found.archive;
+    let staged = make(&prepared, archive, &inputs, &output, embeds, runtime)?;
+    publish(archive, &archive_path, staged)?;
+    choices.say(&format!(
+        "{}: follows {}\n{}: {}",
+        output.display(),
+        archive_path.display(),
+        archive_path.display(),
+        Size::of(archive)
+    ))?;
+    Ok(conclude(&choices, &found, &archive_path))
 }
 
 fn output(inputs: &Inputs) -> Result<PathBuf> {
     match &inputs.output {
         Some(output) => Ok(output.clone()),
         None if inputs.are_sources() => Ok(PathBuf::from("a.out")),
-        None => bail!("say where to put the executable: -o PROGRAM"),
+        None => fail!(WrongUse, "say where to put the executable: -o PROGRAM"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use schedules::Archive;
 use schedules::conform::{NotAllowed, conform};
 use schedules::trace::Trace;
@@ -31,6 +31,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
             crate::output::print(&format!("does not conform: {departure}\n"))?;
             Ok(Verdict::Findings)
         }
-        Err(error @ NotAllowed::OtherProgram) => bail!("{shown}: {error}"),
+        Err(error @ NotAllowed::OtherProgram) => fail!(OtherProgram, "{shown}: {error}"),
     }
 }

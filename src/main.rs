@@ -12,11 +12,22 @@ macro_rules! enumeration_options {
 Options of the enumeration:
       --threads N        no more than N threads live at once [default: 16]
       --assume TEXT      an assumption on the program's inputs; may be given several times
-      --time-limit SECS  stop exploring then, and say what is missing
+      --time SECS        stop exploring then, and say what is missing (also --time-limit)
+      --memory SIZE      stop exploring when the process takes more, and say what is missing; 512M, 4G
+      --jobs N           explore on N threads [default: all cores]; the archive does not depend on it
+      --store DIR        keep results there and use those of earlier runs; without it they are kept beside the
+                         archive until it is written, so an enumeration that was killed goes on where it was
+      --quiet            errors and warnings only
+      --verbose          progress from the beginning, and often
+      --log-json         progress as JSON on standard error, one object a line
 
-An incomplete archive is written, its gaps are listed, and the exit status is 1."
+Ctrl-C ends the search in a valid archive that says what is missing; the same command goes on later. An incomplete
+archive is written, its gaps are listed, and the exit status is 1."
     };
 }
+
+#[macro_use]
+mod codes;
 
 mod analyze;
 mod build;
@@ -26,15 +37,19 @@ mod conform;
 mod diff;
 mod doctor;
 mod enumerate;
+mod explain;
 mod extract;
 mod findings;
 mod input;
 mod inspect;
 mod installation;
+mod native;
 mod output;
 mod prepare;
 mod progress;
+mod report;
 mod run;
+mod stats;
 mod vet;
 
 use std::process::ExitCode;
@@ -83,6 +98,10 @@ enum Command {
     Diff(diff::Arguments),
     /// Says whether a logged run followed its archive, and which schedules it followed
     Conform(conform::Arguments),
+    /// Says where a run waited, by source line
+    Stats(stats::Arguments),
+    /// Explains a code such as HD0101 at the end of a message
+    Explain(explain::Arguments),
     /// Says what this machine lacks for Heddle, and how to get it
     Doctor(doctor::Arguments),
 }
@@ -122,6 +141,8 @@ fn main() -> ExitCode {
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Conform(arguments) => conform::run(&arguments),
+        Command::Stats(arguments) => stats::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
     finish(result)
@@ -131,7 +152,7 @@ fn finish<T: Into<ExitCode>>(result: anyhow::Result<T>) -> ExitCode {
     match result {
         Ok(verdict) => verdict.into(),
         Err(error) => {
-            eprintln!("heddle: error: {error:#}");
+            eprintln!("{}", codes::message(&error));
             ExitCode::from(2)
         }
     }

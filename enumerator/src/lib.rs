@@ -10,9 +10,13 @@ pub mod search;
 pub mod symbolic;
 pub mod threads;
 
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 pub use error::Error;
+pub use search::remove_store;
 
 /// What the user may choose.
 #[derive(Clone, Debug)]
@@ -25,6 +29,12 @@ pub struct Options {
     pub name: String,
     /// Give up after this long; what is missing is then said in the archive.
     pub time_limit: Option<Duration>,
+    /// Give up when the process takes more bytes of memory than this; what is missing is then said in the archive.
+    pub memory_limit: Option<u64>,
+    /// Threads that explore. The archive does not depend on it.
+    pub jobs: usize,
+    /// Where results are kept from one run to the next, if they are: see [`remove_store`].
+    pub store: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -34,6 +44,9 @@ impl Default for Options {
             assumptions: Vec::new(),
             name: String::new(),
             time_limit: None,
+            memory_limit: None,
+            jobs: 1,
+            store: None,
         }
     }
 }
@@ -43,51 +56,80 @@ impl Default for Options {
 pub struct Progress {
     pub epochs_done: usize,
     pub epochs_known: usize,
+    /// Results taken from the store of an earlier run.
+    pub epochs_reused: usize,
     pub schedules: usize,
     pub decisions: usize,
     /// Instructions executed.
     pub steps: u64,
+    /// Questions to the solver.
+    pub queries: u64,
+    /// Most bytes of memory that the process took so far.
+    pub peak_memory: u64,
     /// `file:line` of what is being explored.
     pub at: String,
 }
 
+/// How often limits are looked at and progress is told.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// Room for the recursion over decisions and merges.
+pub(crate) const STACK: usize = 4 << 30;
+
+/// Finds the schedules of a prepared program.
+///
+/// `progress` is called a few times a second. Once it breaks, the enumeration ends soon, with an archive that says what is missing.
+pub fn enumerate(
+    prepared: &[u8],
+    options: &Options,
+    progress: &mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send),
+) -> Result<schedules::Archive, Error> {
+    watched(options, progress, |live| {
+        let module = model::load::load_bytes(prepared, &options.name)?;
+        let facts = analysis::Facts::of(&module);
+        search::enumerate(&module, &facts, options, live)
+    })
+}
+
 /// Looks for deadlocks of the program as it runs without Heddle; see [`search::native`].
+///
+/// Once `progress` breaks, the search ends soon, with what was found until then.
 pub fn explore_native(
     prepared: &[u8],
     options: &Options,
     limits: search::native::Limits,
-    progress: &mut (dyn FnMut(&Progress) + Send),
+    progress: &mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send),
 ) -> Result<search::native::Native, Error> {
-    on_large_stack(|| {
+    watched(options, progress, |live| {
         let module = model::load::load_bytes(prepared, &options.name)?;
         let facts = analysis::Facts::of(&module);
-        search::native::explore(&module, &facts, options, limits, progress)
+        search::native::explore(&module, &facts, options, limits, live)
     })
 }
 
-/// Room for the recursion over decisions and merges.
-const STACK: usize = 4 << 30;
-
-/// Finds the schedules of a prepared program.
-pub fn enumerate(
-    prepared: &[u8],
+/// Does long work on a thread with room for recursion, while its progress is told and its limits are watched.
+fn watched<T: Send>(
     options: &Options,
-    progress: &mut (dyn FnMut(&Progress) + Send),
-) -> Result<schedules::Archive, Error> {
-    on_large_stack(|| {
-        let module = model::load::load_bytes(prepared, &options.name)?;
-        let facts = analysis::Facts::of(&module);
-        search::enumerate(&module, &facts, options, progress)
-    })
-}
-
-fn on_large_stack<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+    progress: &mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send),
+    work: impl FnOnce(&search::live::Live) -> Result<T, Error> + Send,
+) -> Result<T, Error> {
+    let live = search::live::Live::new();
+    let (over, end) = channel::<()>();
     std::thread::scope(|scope| {
+        let (live, over) = (&live, over);
         let worker = std::thread::Builder::new()
             .name("enumerate".to_owned())
             .stack_size(STACK)
-            .spawn_scoped(scope, work)
+            .spawn_scoped(scope, move || {
+                // Dropped when the work is over, however it ends.
+                let _over = over;
+                work(live)
+            })
             .map_err(|source| Error::NoThread { source })?;
+        while end.recv_timeout(BETWEEN_LOOKS) == Err(RecvTimeoutError::Timeout) {
+            live.watch(options, progress);
+        }
+        live.watch(options, progress);
         match worker.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),

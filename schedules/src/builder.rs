@@ -83,6 +83,7 @@ pub struct ArchiveBuilder {
     epoch_contexts: Interned<EpochId, Vec<ContextId>>,
     steps: Interned<StepId, Step>,
     fragments: Fragments,
+    shared_steps: u64,
 }
 
 impl ArchiveBuilder {
@@ -207,7 +208,20 @@ impl ArchiveBuilder {
         if let Next::Late { arms, .. } = &mut next {
             arms.sort_by_key(|arm| arm.outcome);
         }
-        self.steps.add(Step { fragment, next })
+        let before = self.steps.rows.len();
+        let id = self.steps.add(Step { fragment, next });
+        self.shared_steps += u64::from(id.index() < before);
+        id
+    }
+
+    /// How often a step was one that existed.
+    pub fn shared_steps(&self) -> u64 {
+        self.shared_steps
+    }
+
+    /// How many threads live when a declared epoch begins.
+    pub fn contexts_of(&self, id: EpochId) -> usize {
+        self.epoch_contexts.rows[id].len()
     }
 
     /// The archive.

@@ -16,6 +16,7 @@ mod json;
 pub mod native;
 mod report;
 mod route;
+pub mod suppress;
 mod warnings;
 
 pub use cause::Cause;

@@ -27,6 +27,7 @@ pub mod verify;
 pub mod view;
 pub mod write;
 
+mod import;
 mod inplace;
 mod publish;
 mod texts;

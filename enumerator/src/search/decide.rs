@@ -1,5 +1,7 @@
 //! Branches that change the schedule: decided when the epoch begins, or by the thread when it gets there.
 
+use std::sync::atomic::Ordering;
+
 use schedules::archive::{LateArm, Next, RegisterKind, RootId, ShadowId, StepId};
 use schedules::primitives::NodeOp;
 use schedules::{Register, Shadow};
@@ -27,6 +29,7 @@ impl Explorer<'_, '_> {
             if self.elastic(path, slot, outcomes, branch) {
                 return true;
             }
+            self.tally.rigid += 1;
             self.found.elastic.remove(&branch);
             self.found.rigid.insert(branch);
         }
@@ -44,14 +47,18 @@ impl Explorer<'_, '_> {
         slot: usize,
         outcomes: Vec<(u32, Expr)>,
     ) -> StepId {
-        self.decisions += 1;
+        self.tally.decisions += 1;
+        self.live.counts.decisions.fetch_add(1, Ordering::Relaxed);
         self.decided_in_loops(&path, slot);
         let frame = path.world.state.frame(slot);
         let branch = (frame.func, frame.next);
         if let Some(step) = self.early(&mut path, slot, &outcomes, branch) {
             return step;
         }
-        self.rules.late += 1;
+        if self.closing && !self.marked.decisions.contains(&branch) {
+            return self.closing_leaf(&mut path, branch);
+        }
+        self.tally.late += 1;
         self.found.decisions.insert(branch);
         let fragment = self.fragment(&mut path.world);
         let mut arms = Vec::new();
@@ -121,7 +128,7 @@ impl Explorer<'_, '_> {
             self.engine.pool = pool;
             predicates.push(code?);
         }
-        self.rules.early += 1;
+        self.tally.early += 1;
         let fragment = self.fragment(&mut path.world);
         let site = self.site(SiteRef::Instr(branch.0, branch.1));
         let mut steps = Vec::new();

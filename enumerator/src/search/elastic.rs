@@ -29,6 +29,9 @@ impl Explorer<'_, '_> {
         if self.marked.elastic.contains(&branch) {
             return true;
         }
+        if self.closing {
+            return false;
+        }
         let known = |set: &BTreeSet<(FuncId, InstrId)>| set.contains(&branch);
         if outcomes.len() < 2 || known(&self.found.rigid) || known(&self.marked.decisions) {
             return false;
@@ -133,7 +136,7 @@ impl Explorer<'_, '_> {
             *path = before;
             return false;
         }
-        self.rules.elastic += 1;
+        self.tally.elastic += 1;
         let kind = node(site, NodeOp::ArmsEnd, Subject::Nothing);
         path.world.trail.add(slot, kind, &[]);
         true

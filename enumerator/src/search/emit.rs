@@ -2,76 +2,118 @@
 
 use schedules::archive::{FragmentId, Position, Site, SiteId, SiteKind};
 use schedules::primitives::lookup;
-use schedules::{BuildNode, Elastic};
+use schedules::{ArchiveBuilder, BuildNode, Elastic};
 
 use super::Explorer;
-use crate::model::{self, BlockId, Callee, Instr, InstrKind};
+use super::marked::Marked;
+use crate::analysis::Facts;
+use crate::model::{self, BlockId, Callee, Instr, InstrKind, Module};
 use crate::threads::World;
 use crate::threads::trail::{PathNode, SiteRef, Subject};
 
+/// The archive's id of a place.
+pub(super) fn site(builder: &mut ArchiveBuilder, module: &Module, site: SiteRef) -> SiteId {
+    // A function's entry is its first instruction: one instruction has one site.
+    let (func, id) = match site {
+        SiteRef::Entry(func) => (func, module.functions[func].blocks[BlockId(0)].first),
+        SiteRef::Instr(func, id) => (func, id),
+    };
+    let function = &module.functions[func];
+    let instr = &function.instrs[id];
+    let stable = instr.site;
+    let (kind, at) = match kind_of(module, instr) {
+        SiteKind::Point if stable == function.entry_site => (SiteKind::Entry, &function.position),
+        kind => (kind, &instr.position),
+    };
+    let function = builder.text(&function.name);
+    let inlined_at = at
+        .inlined_at
+        .iter()
+        .map(|at| position(builder, module, at))
+        .collect();
+    let position = position(builder, module, at);
+    builder.site(Site {
+        stable,
+        kind,
+        function,
+        position,
+        inlined_at,
+    })
+}
+
+/// A site for a place, even if it carries no id of its own.
+pub(super) fn stamped(builder: &mut ArchiveBuilder, module: &Module, at: SiteRef) -> SiteId {
+    let SiteRef::Instr(func, id) = at else {
+        return site(builder, module, at);
+    };
+    let function = &module.functions[func];
+    if function.instrs[id].site != 0 {
+        return site(builder, module, at);
+    }
+    // A loop's header carries its id on its first instruction.
+    let first = function.blocks[function.instrs[id].block].first;
+    match function.instrs[first].site {
+        0 => site(builder, module, SiteRef::Entry(func)),
+        _ => site(builder, module, SiteRef::Instr(func, first)),
+    }
+}
+
+fn kind_of(module: &Module, instr: &Instr) -> SiteKind {
+    match &instr.kind {
+        InstrKind::Call(call) | InstrKind::Invoke { call, .. } => {
+            let name = match &call.callee {
+                Callee::Direct(callee) => module.functions[*callee].name.as_str(),
+                _ => "",
+            };
+            match lookup(name) {
+                Some((primitive, _)) => SiteKind::Sync { primitive },
+                None => SiteKind::Call,
+            }
+        }
+        kind if kind.is_terminator() => SiteKind::Branch,
+        _ => SiteKind::Point,
+    }
+}
+
+fn position(builder: &mut ArchiveBuilder, module: &Module, at: &model::Position) -> Position {
+    let file = match module.files.get(at.file as usize) {
+        Some(file) if at.line != 0 => file.as_str(),
+        _ => "",
+    };
+    Position {
+        function: builder.text(&at.function),
+        file: builder.text(file),
+        line: at.line,
+        column: at.column,
+    }
+}
+
+/// Tells the instrumenter which branches are nodes.
+pub(super) fn plan(builder: &mut ArchiveBuilder, module: &Module, facts: &Facts, marked: &Marked) {
+    for (func, block) in &marked.markers {
+        let first = module.functions[*func].blocks[*block].first;
+        let site = site(builder, module, SiteRef::Instr(*func, first));
+        builder.plan.markers.push(site);
+    }
+    for (func, id) in &marked.decisions {
+        let site = site(builder, module, SiteRef::Instr(*func, *id));
+        builder.plan.decisions.push(site);
+    }
+    for (func, id) in &marked.elastic {
+        let site = site(builder, module, SiteRef::Instr(*func, *id));
+        let block = module.functions[*func].instrs[*id].block;
+        let join = facts.cfg(*func).join(block).expect("closed regions join");
+        builder.plan.elastic.push(Elastic {
+            site,
+            join_block: join.0,
+        });
+    }
+}
+
 impl Explorer<'_, '_> {
     /// The archive's id of a place.
-    pub(super) fn site(&mut self, site: SiteRef) -> SiteId {
-        let module = self.engine.module;
-        // A function's entry is its first instruction: one instruction has one site.
-        let (func, id) = match site {
-            SiteRef::Entry(func) => (func, module.functions[func].blocks[BlockId(0)].first),
-            SiteRef::Instr(func, id) => (func, id),
-        };
-        let function = &module.functions[func];
-        let instr = &function.instrs[id];
-        let stable = instr.site;
-        let (kind, position) = match self.kind_of(instr) {
-            SiteKind::Point if stable == function.entry_site => {
-                (SiteKind::Entry, &function.position)
-            }
-            kind => (kind, &instr.position),
-        };
-        let function = self.builder.text(&function.name);
-        let inlined_at = position
-            .inlined_at
-            .iter()
-            .map(|at| self.position(at))
-            .collect();
-        let position = self.position(position);
-        self.builder.site(Site {
-            stable,
-            kind,
-            function,
-            position,
-            inlined_at,
-        })
-    }
-
-    fn kind_of(&self, instr: &Instr) -> SiteKind {
-        match &instr.kind {
-            InstrKind::Call(call) | InstrKind::Invoke { call, .. } => {
-                let name = match &call.callee {
-                    Callee::Direct(callee) => self.engine.module.functions[*callee].name.as_str(),
-                    _ => "",
-                };
-                match lookup(name) {
-                    Some((primitive, _)) => SiteKind::Sync { primitive },
-                    None => SiteKind::Call,
-                }
-            }
-            kind if kind.is_terminator() => SiteKind::Branch,
-            _ => SiteKind::Point,
-        }
-    }
-
-    fn position(&mut self, position: &model::Position) -> Position {
-        let file = self.engine.module.files.get(position.file as usize);
-        let file = match file {
-            Some(file) if position.line != 0 => file.clone(),
-            _ => String::new(),
-        };
-        Position {
-            function: self.builder.text(&position.function),
-            file: self.builder.text(&file),
-            line: position.line,
-            column: position.column,
-        }
+    pub(super) fn site(&mut self, at: SiteRef) -> SiteId {
+        site(&mut self.builder, self.engine.module, at)
     }
 
     /// What happened since the last decision.
@@ -104,33 +146,6 @@ impl Explorer<'_, '_> {
             optional: node.optional,
             serial: node.serial,
             edges: edges.collect(),
-        }
-    }
-
-    /// Tells the instrumenter which branches are nodes.
-    pub(super) fn plan(&mut self) {
-        for (func, block) in self.marked.markers.clone() {
-            let first = self.engine.module.functions[func].blocks[block].first;
-            let site = self.site(SiteRef::Instr(func, first));
-            self.builder.plan.markers.push(site);
-        }
-        for (func, id) in self.marked.decisions.clone() {
-            let site = self.site(SiteRef::Instr(func, id));
-            self.builder.plan.decisions.push(site);
-        }
-        for (func, id) in self.marked.elastic.clone() {
-            let site = self.site(SiteRef::Instr(func, id));
-            let block = self.engine.module.functions[func].instrs[id].block;
-            let join = self
-                .engine
-                .facts
-                .cfg(func)
-                .join(block)
-                .expect("closed regions join");
-            self.builder.plan.elastic.push(Elastic {
-                site,
-                join_block: join.0,
-            });
         }
     }
 }

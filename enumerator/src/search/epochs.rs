@@ -1,4 +1,4 @@
-//! Epochs: found where paths end at a boundary, explored until the states in which they begin are stable.
+//! Epochs: found where paths end at a boundary.
 //!
 //! An epoch is told apart by where every thread stands and by the discrete part of synchronization (who holds what, who waits where):
 //! two ways in that agree on those are joined, see `canon`. Slots of an epoch are ordered by context, so threads that are alike share
@@ -10,6 +10,7 @@ use std::rc::Rc;
 use schedules::archive::{EpochId, Next, StepId};
 
 use super::{Explorer, Path, canon};
+use crate::symbolic::engine::Engine;
 use crate::symbolic::run::Stop;
 use crate::threads::trail::{Event, SiteRef, Trail};
 use crate::threads::{Gone, Kind, Object, OnceState, Status, ThreadInfo, World};
@@ -18,7 +19,7 @@ use crate::threads::{Gone, Kind, Object, OnceState, Status, ThreadInfo, World};
 type Standing = (Vec<SiteRef>, u8);
 
 /// More epochs than this are given up.
-const MAX_EPOCHS: usize = 400;
+pub(super) const MAX_EPOCHS: usize = 400;
 
 /// What tells epochs apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,72 +28,43 @@ pub(super) struct Key {
     synchronization: String,
 }
 
-/// An epoch in the making.
-pub(super) struct Found {
+/// A world that paths end in.
+struct Found {
     id: EpochId,
-    /// Joined over all ways in so far.
+    /// Joined over all paths that end in it so far.
     world: World,
 }
 
-/// All epochs but the first, which begins at the program's start.
+/// The worlds that the paths of one exploration end in.
 #[derive(Default)]
 pub(super) struct Epochs {
     known: BTreeMap<Key, usize>,
     found: Vec<Found>,
-    /// To be explored (again), ascending.
-    waiting: std::collections::BTreeSet<usize>,
-    pub(super) explored: usize,
 }
 
 impl Epochs {
-    /// True while only the first epoch is known.
     pub(super) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.found.len() + 1
+    /// In the order in which they were found.
+    pub(super) fn ids(&self) -> Vec<EpochId> {
+        self.found.iter().map(|found| found.id).collect()
+    }
+
+    pub(super) fn worlds(&self) -> impl Iterator<Item = &World> {
+        self.found.iter().map(|found| &found.world)
     }
 }
 
 impl Explorer<'_, '_> {
-    /// Explores every epoch that is reached, until nothing changes.
-    pub(super) fn settle_epochs(&mut self) {
-        while let Some(index) = self.epochs.waiting.pop_first() {
-            self.epochs.explored += 1;
-            let (id, world) = {
-                let found = &self.epochs.found[index];
-                (found.id, found.world.clone())
-            };
-            let slots = world.status.len();
-            self.most_slots = slots;
-            self.begin_contexts = self.contexts_of(&world);
-            let stops = world
-                .status
-                .iter()
-                .enumerate()
-                .map(|(slot, status)| self.standing_stop(&world, slot, status))
-                .collect();
-            let path = Path {
-                world,
-                stops,
-                fresh: vec![true; slots],
-                visits: BTreeMap::new(),
-                decisions: 0,
-                policy: super::schedule::POLICIES[0],
-            };
-            if self.restart {
-                break;
-            }
-            self.first_epoch_runs = false;
-            let root = self.explore(path);
-            let slots = self.most_slots;
-            self.builder.define_epoch(id, slots as u16, root, 0);
-        }
-    }
-
     /// Threads that stand at markers begin there; the others run on to find out what they stand before.
-    fn standing_stop(&self, world: &World, slot: usize, status: &Status) -> Option<Stop> {
+    pub(super) fn standing_stop(
+        &self,
+        world: &World,
+        slot: usize,
+        status: &Status,
+    ) -> Option<Stop> {
         let frame = world.state.threads[slot].frames.last()?;
         let marker = frame.entered.is_some()
             && self.marked.markers.contains(&(frame.func, frame.block))
@@ -112,17 +84,17 @@ impl Explorer<'_, '_> {
         // The fragment belongs to the old world; cut it before slots are renamed.
         let fragment = self.fragment(&mut path.world);
         let world = self.renamed(&path.world, &order);
-        let key = self.key(&world);
+        let key = key(&self.engine, &world);
         match self.enter(key, world) {
             Some(epoch) => {
-                self.leaves += 1;
+                self.count_leaf();
                 self.builder.step(fragment, Next::Epoch { epoch, moves })
             }
             None => {
                 let reason = format!("more than {MAX_EPOCHS} epochs");
                 let gap = self.builder.gap(&reason, None);
-                self.leaves += 1;
-                self.gaps += 1;
+                self.count_leaf();
+                self.tally.gaps += 1;
                 self.builder.step(fragment, Next::Unexplored { gap })
             }
         }
@@ -135,7 +107,6 @@ impl Explorer<'_, '_> {
             let (joined, changed) = canon::join(&mut self.engine, &known, &world);
             if changed {
                 self.epochs.found[index].world = joined;
-                self.epochs.waiting.insert(index);
             }
             return Some(self.epochs.found[index].id);
         }
@@ -151,26 +122,7 @@ impl Explorer<'_, '_> {
         let index = self.epochs.found.len();
         self.epochs.found.push(Found { id, world });
         self.epochs.known.insert(key, index);
-        self.epochs.waiting.insert(index);
         Some(id)
-    }
-
-    fn standing_of(&self, world: &World, slot: usize) -> Standing {
-        let frames = world.state.threads[slot]
-            .frames
-            .iter()
-            .map(|frame| SiteRef::Instr(frame.func, frame.next))
-            .collect();
-        let waits = match &world.status[slot] {
-            Status::Ready => 0,
-            Status::OnCond { woken: None, .. } => 1,
-            Status::OnCond { .. } => 2,
-            Status::AtBarrier { released: None, .. } => 3,
-            Status::AtBarrier { serial: false, .. } => 4,
-            Status::AtBarrier { .. } => 5,
-            Status::Ended => 6,
-        };
-        (frames, waits)
     }
 
     /// Living threads, ordered by where they stand.
@@ -179,7 +131,7 @@ impl Explorer<'_, '_> {
             .filter(|slot| !matches!(world.status[*slot], Status::Ended))
             .collect();
         if !self.marked.keep_order {
-            living.sort_by_key(|slot| (self.standing_of(world, *slot), *slot));
+            living.sort_by_key(|slot| (standing_of(world, *slot), *slot));
         }
         living
     }
@@ -276,53 +228,71 @@ impl Explorer<'_, '_> {
         renamed
     }
 
-    /// The discrete part of a world.
-    fn key(&self, world: &World) -> Key {
-        let standing = (0..world.status.len())
-            .map(|slot| self.standing_of(world, slot))
-            .collect();
-        let mut parts: Vec<String> = Vec::new();
-        for object in &world.objects {
-            let state = match &object.kind {
-                Kind::Mutex { owner } => match owner {
-                    Some(owner) => format!(
-                        "held by {} x{} at {:?}",
-                        owner.slot, owner.depth, owner.site
-                    ),
-                    None => "free".to_owned(),
-                },
-                Kind::Cond { waiters } => format!("waiters {waiters:?}"),
-                Kind::Barrier {
-                    arrived, waiting, ..
-                } => format!("arrived {} waiting {waiting:?}", arrived.len()),
-                Kind::Rwlock { writer, readers } => {
-                    format!("writer {writer:?} readers {readers:?}")
-                }
-                Kind::Semaphore { value } => match self.engine.pool.as_const(*value) {
-                    Some(value) if value <= 8 => format!("value {value}"),
-                    _ => "value".to_owned(),
-                },
-                Kind::Once(state) => format!("{state:?}"),
-            };
-            parts.push(format!("{} {state}", object.name));
-        }
-        for gone in &world.gone {
-            parts.push(format!("gone {:?}", gone.created_at));
-        }
-        for info in &world.threads {
-            parts.push(format!("{:?} {:?}", info.created_at, info.joined));
-        }
-        Key {
-            standing,
-            synchronization: parts.join("; "),
-        }
-    }
-
     /// Where each thread stands, frame by frame.
     pub(super) fn contexts_of(&self, world: &World) -> Vec<Vec<SiteRef>> {
         (0..world.status.len())
-            .map(|slot| self.standing_of(world, slot).0)
+            .map(|slot| standing_of(world, slot).0)
             .collect()
+    }
+}
+
+fn standing_of(world: &World, slot: usize) -> Standing {
+    let frames = world.state.threads[slot]
+        .frames
+        .iter()
+        .map(|frame| SiteRef::Instr(frame.func, frame.next))
+        .collect();
+    let waits = match &world.status[slot] {
+        Status::Ready => 0,
+        Status::OnCond { woken: None, .. } => 1,
+        Status::OnCond { .. } => 2,
+        Status::AtBarrier { released: None, .. } => 3,
+        Status::AtBarrier { serial: false, .. } => 4,
+        Status::AtBarrier { .. } => 5,
+        Status::Ended => 6,
+    };
+    (frames, waits)
+}
+
+/// The discrete part of a world.
+pub(super) fn key(engine: &Engine<'_>, world: &World) -> Key {
+    let standing = (0..world.status.len())
+        .map(|slot| standing_of(world, slot))
+        .collect();
+    let mut parts: Vec<String> = Vec::new();
+    for object in &world.objects {
+        let state = match &object.kind {
+            Kind::Mutex { owner } => match owner {
+                Some(owner) => format!(
+                    "held by {} x{} at {:?}",
+                    owner.slot, owner.depth, owner.site
+                ),
+                None => "free".to_owned(),
+            },
+            Kind::Cond { waiters } => format!("waiters {waiters:?}"),
+            Kind::Barrier {
+                arrived, waiting, ..
+            } => format!("arrived {} waiting {waiting:?}", arrived.len()),
+            Kind::Rwlock { writer, readers } => {
+                format!("writer {writer:?} readers {readers:?}")
+            }
+            Kind::Semaphore { value } => match engine.pool.as_const(*value) {
+                Some(value) if value <= 8 => format!("value {value}"),
+                _ => "value".to_owned(),
+            },
+            Kind::Once(state) => format!("{state:?}"),
+        };
+        parts.push(format!("{} {state}", object.name));
+    }
+    for gone in &world.gone {
+        parts.push(format!("gone {:?}", gone.created_at));
+    }
+    for info in &world.threads {
+        parts.push(format!("{:?} {:?}", info.created_at, info.joined));
+    }
+    Key {
+        standing,
+        synchronization: parts.join("; "),
     }
 }
 

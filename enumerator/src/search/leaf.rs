@@ -1,9 +1,11 @@
 //! Ends of paths: exit, deadlock, and what was not explored.
 
+use std::sync::atomic::Ordering;
+
 use schedules::archive::{Held, InputValue, Next, StepId, Stuck};
 
-use super::{Explorer, Path};
-use crate::model::InstrKind;
+use super::marked::Branch;
+use super::{Explorer, Path, emit};
 use crate::symbolic::expr::{Assignment, Expr, Origin, Pool};
 use crate::symbolic::solver::Answer;
 use crate::threads::trail::SiteRef;
@@ -12,13 +14,19 @@ use crate::threads::{Blocked, World};
 impl Explorer<'_, '_> {
     /// Ends a path.
     pub(super) fn leaf(&mut self, path: &mut Path, next: Next) -> StepId {
-        self.leaves += 1;
-        if self.leaves > super::MANY_LEAVES && !self.found.prefer_elastic {
-            self.found.prefer_elastic = true;
-            self.found.decisions.clear();
-        }
+        self.count_leaf();
         let fragment = self.fragment(&mut path.world);
         self.builder.step(fragment, next)
+    }
+
+    /// Another leaf. With many, regions that could be elastic should be.
+    pub(super) fn count_leaf(&mut self) {
+        self.tally.leaves += 1;
+        self.live.counts.leaves.fetch_add(1, Ordering::Relaxed);
+        if self.tally.leaves > super::MANY_LEAVES && !self.found.prefer_elastic && !self.closing {
+            self.found.prefer_elastic = true;
+            self.restart = true;
+        }
     }
 
     /// Ends a path that is not explored further.
@@ -28,8 +36,10 @@ impl Explorer<'_, '_> {
         at: Option<SiteRef>,
         reason: &str,
     ) -> StepId {
-        self.gaps += 1;
-        if !self.epochs.is_empty() && !self.found.keep_order && reason.starts_with("which thread") {
+        self.tally.gaps += 1;
+        let later = !self.first_epoch_runs || !self.epochs.is_empty();
+        let confused = reason.starts_with("which thread");
+        if later && confused && !self.found.keep_order && !self.closing {
             // Threads that share epochs by what they do cannot be told apart by their handles.
             self.found.keep_order = true;
             self.restart = true;
@@ -39,23 +49,19 @@ impl Explorer<'_, '_> {
         self.leaf(path, Next::Unexplored { gap })
     }
 
+    /// Ends a path at a branch that would have to be instrumented, where nothing more can be.
+    pub(super) fn closing_leaf(&mut self, path: &mut Path, branch: Branch) -> StepId {
+        self.cut = true;
+        let reason = match self.live.end() {
+            Some(end) => end.reason(),
+            None => "the enumeration ended",
+        };
+        self.gap_leaf(path, Some(SiteRef::Instr(branch.0, branch.1)), reason)
+    }
+
     /// A site for a place, even if it carries no id of its own.
     pub(super) fn stamped(&mut self, at: SiteRef) -> schedules::SiteId {
-        match at {
-            SiteRef::Instr(func, id) => {
-                let function = &self.engine.module.functions[func];
-                if function.instrs[id].site != 0 {
-                    return self.site(at);
-                }
-                // A loop's header carries its id on its first instruction.
-                let first = function.blocks[function.instrs[id].block].first;
-                match function.instrs[first].site {
-                    0 => self.site(SiteRef::Entry(func)),
-                    _ => self.site(SiteRef::Instr(func, first)),
-                }
-            }
-            SiteRef::Entry(_) => self.site(at),
-        }
+        emit::stamped(&mut self.builder, self.engine.module, at)
     }
 
     /// Ends a path on which nobody can move.
@@ -186,40 +192,7 @@ impl Explorer<'_, '_> {
             value,
         })
     }
-
-    /// Atomic operations may order threads, and nothing orders them: what threads read after them is not covered.
-    pub(super) fn name_atomics(&mut self) {
-        let module = self.engine.module;
-        let mut found = Vec::new();
-        for (func, function) in module.functions.iter() {
-            for (id, instr) in function.instrs.iter() {
-                let waits_for_others = matches!(
-                    instr.kind,
-                    InstrKind::AtomicRmw { .. }
-                        | InstrKind::CmpXchg { .. }
-                        | InstrKind::Load { atomic: true, .. }
-                );
-                if waits_for_others {
-                    found.push(SiteRef::Instr(func, id));
-                }
-            }
-        }
-        for at in found.into_iter().take(MANY_ATOMICS) {
-            let SiteRef::Instr(func, id) = at else {
-                continue;
-            };
-            let reason = format!(
-                "the atomic operation at {} may order threads, and Heddle does not order it",
-                self.engine.place(func, id)
-            );
-            let site = self.stamped(at);
-            self.builder.gap(&reason, Some(site));
-        }
-    }
 }
-
-/// More atomic operations than this are not named one by one.
-const MANY_ATOMICS: usize = 20;
 
 /// A value that the user or the world gives, and not one that stands for something approximated.
 fn is_input(pool: &Pool, symbol: Expr) -> bool {

@@ -1,7 +1,10 @@
 //! From worlds to an archive: run the threads of a world, fork where the schedule can change, write down what happened.
 //!
+//! Exploring one epoch is a task (`explore`): bytes in, an `outcome` out, nothing shared. `settle` orders tasks until the states in which
+//! epochs begin are stable, `gather` puts outcomes together, `store` keeps them for the next run.
+//!
 //! One run of [`Explorer::explore`] follows a path until its next decision or leaf and returns the step of the decision tree that
-//! stands for it. Which branches have to be instrumented is found on the way; since every execution of an
+//! stands for it. Which branches have to be instrumented is found on the way (`marked`); since every execution of an
 //! instrumented branch is a node, exploration starts again whenever the set has grown.
 
 mod assume;
@@ -10,28 +13,33 @@ mod decide;
 mod elastic;
 mod emit;
 mod epochs;
+mod explore;
+mod gather;
 mod leaf;
+pub(crate) mod live;
+mod marked;
 pub mod native;
+mod outcome;
+mod refuse;
 mod schedule;
+mod settle;
+mod store;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
-use schedules::archive::{Next, Program, StepId};
+use schedules::archive::{Next, StepId};
 use schedules::builder::ArchiveBuilder;
-use schedules::{Archive, Statistic};
 
-use crate::Error;
 use crate::Options;
-use crate::Progress;
-use crate::analysis::Facts;
-use crate::model::{BlockId, FuncId, InstrId, Module, Type};
+use crate::model::{BlockId, FuncId};
 use crate::symbolic::engine::Engine;
-use crate::symbolic::expr::{Origin, ShadowRegister};
 use crate::symbolic::run::Stop;
-use crate::symbolic::state::{State, Val};
 use crate::threads::World;
 use crate::threads::trail::SiteRef;
-use assume::Assumption;
+use live::Live;
+use marked::Marked;
+use outcome::Tally;
 
 /// Paths with more nodes than this are given up.
 const MAX_NODES: usize = 20_000;
@@ -40,30 +48,7 @@ const MAX_NODES: usize = 20_000;
 const MAX_DECISIONS: usize = 2_000;
 
 /// With more leaves than this, branches whose arms all synchronize become elastic as well.
-const MANY_LEAVES: usize = 128;
-
-/// Instrumented branches.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Marked {
-    decisions: BTreeSet<(FuncId, InstrId)>,
-    elastic: BTreeSet<(FuncId, InstrId)>,
-    /// Loop headers and functions that end epochs.
-    markers: BTreeSet<(FuncId, BlockId)>,
-    /// Branches that were tried as elastic and cannot be.
-    rigid: BTreeSet<(FuncId, InstrId)>,
-    /// Slots keep their order from epoch to epoch: threads that are alike must be told apart.
-    keep_order: bool,
-    /// Prefer one schedule with optional nodes to several.
-    prefer_elastic: bool,
-}
-
-/// How often each rule for branches applied.
-#[derive(Clone, Copy, Debug, Default)]
-struct Rules {
-    early: u64,
-    late: u64,
-    elastic: u64,
-}
+const MANY_LEAVES: u64 = 128;
 
 /// Where a path is.
 #[derive(Clone)]
@@ -79,28 +64,33 @@ struct Path {
     policy: schedule::Policy,
 }
 
-/// Explores one program.
+/// Explores one epoch.
 struct Explorer<'a, 'm> {
     engine: Engine<'m>,
     builder: ArchiveBuilder,
-    marked: Marked,
+    marked: &'a Marked,
     /// What will have to be marked as well.
     found: Marked,
     options: &'a Options,
-    progress: &'a mut dyn FnMut(&Progress),
-    leaves: usize,
-    decisions: usize,
-    gaps: usize,
+    live: &'a Live,
+    /// Does nobody want the outcome any more?
+    abandoned: &'a dyn Fn() -> bool,
+    /// Nothing more can be marked: what would need that is a gap.
+    closing: bool,
+    tally: Tally,
+    /// Steps and queries that others know of.
+    seen: (u64, u64),
     most_slots: usize,
+    /// The worlds that paths end in.
     epochs: epochs::Epochs,
     /// Where each slot stood when the epoch began, frame by frame.
     begin_contexts: Vec<Vec<SiteRef>>,
-    /// A loop was found that has to end epochs: what is explored now is not used.
+    /// Something was found that makes what is explored now worthless.
     restart: bool,
+    /// A limit ended some path.
+    cut: bool,
     /// The epoch begins at the program's start: nothing is approximated yet.
     first_epoch_runs: bool,
-    rules: Rules,
-    begun: std::time::Instant,
     last_report: std::time::Instant,
     /// Orders are followed one by one: no region may stand for several of them.
     follows_orders: bool,
@@ -110,184 +100,10 @@ struct Explorer<'a, 'm> {
     script: Option<native::Script>,
 }
 
-/// Enumerates a program.
-pub fn enumerate(
-    module: &Module,
-    facts: &Facts,
-    options: &Options,
-    progress: &mut dyn FnMut(&Progress),
-) -> Result<Archive, Error> {
-    let main = module
-        .function_named("main")
-        .filter(|main| !module.functions[*main].is_declaration())
-        .ok_or(Error::NoMain)?;
-    let assumed = assume::parse(&options.assumptions)?;
-    let mut marked = Marked::default();
-    loop {
-        let mut explorer = Explorer::new(module, facts, options, progress, marked);
-        explorer.first_epoch(main, &assumed);
-        explorer.settle_epochs();
-        let mut explorer = explorer;
-        if explorer.restart {
-            // Other branches may serve now that epochs end elsewhere.
-            let markers = std::mem::take(&mut explorer.found.markers);
-            explorer.found = Marked {
-                markers,
-                keep_order: explorer.found.keep_order,
-                ..Marked::default()
-            };
-        }
-        if explorer.found == explorer.marked {
-            return Ok(explorer.finish());
-        }
-        marked = explorer.found;
-    }
-}
-
-impl<'a, 'm> Explorer<'a, 'm> {
-    fn new(
-        module: &'m Module,
-        facts: &'m Facts,
-        options: &'a Options,
-        progress: &'a mut dyn FnMut(&Progress),
-        marked: Marked,
-    ) -> Self {
-        let now = std::time::Instant::now();
-        Self {
-            engine: Engine::new(module, facts),
-            builder: ArchiveBuilder::new(Program {
-                name: options.name.clone(),
-                fingerprint: module.fingerprint,
-                thread_bound: options.thread_bound,
-                assumptions: options.assumptions.clone(),
-                tool: format!("heddle {}", env!("CARGO_PKG_VERSION")),
-                order: "all".to_owned(),
-            }),
-            found: marked.clone(),
-            marked,
-            options,
-            progress,
-            leaves: 0,
-            decisions: 0,
-            gaps: 0,
-            most_slots: 1,
-            epochs: Default::default(),
-            begin_contexts: Vec::new(),
-            restart: false,
-            first_epoch_runs: true,
-            rules: Rules::default(),
-            begun: now,
-            last_report: now,
-            follows_orders: false,
-            looks_without_waiting: false,
-            script: None,
-        }
-    }
-}
+pub(crate) use settle::enumerate;
+pub use store::remove_store;
 
 impl Explorer<'_, '_> {
-    /// Explores from the beginning of `main`.
-    fn first_epoch(&mut self, main: FuncId, assumed: &[Assumption]) {
-        let entry = self.site(SiteRef::Entry(main));
-        let context = self.builder.context(&[entry]);
-        let epoch = self.builder.new_epoch(&[context]);
-        self.begin_contexts = vec![vec![SiteRef::Entry(main)]];
-        let path = self.beginning(main, assumed);
-        let root = self.explore(path);
-        self.builder
-            .define_epoch(epoch, self.most_slots as u16, root, 0);
-    }
-
-    /// One thread at the beginning of `main`.
-    fn beginning(&mut self, main: FuncId, assumed: &[Assumption]) -> Path {
-        let all = self.engine.facts.markers();
-        self.engine.markers = all.iter().map(|(func, block, _)| (*func, *block)).collect();
-        self.engine.watched = self
-            .marked
-            .decisions
-            .union(&self.marked.elastic)
-            .copied()
-            .collect();
-        let mut state = self.engine.initial_state();
-        let args = self.main_arguments(&mut state, main, assumed);
-        let mut world = World::new(state);
-        world.add_thread(&mut self.engine, main, args, None);
-        Path {
-            world,
-            stops: vec![None],
-            fresh: vec![false],
-            visits: BTreeMap::new(),
-            decisions: 0,
-            policy: schedule::POLICIES[0],
-        }
-    }
-
-    /// `argc` can be read when the program begins; what `argv` points to belongs to nobody we know.
-    fn main_arguments(
-        &mut self,
-        state: &mut State,
-        main: FuncId,
-        assumed: &[Assumption],
-    ) -> Vec<Val> {
-        let module = self.engine.module;
-        let names = ["argc", "argv", "environ"];
-        let mut args = Vec::new();
-        for (index, ty) in module.functions[main].args.iter().enumerate() {
-            let name = names
-                .get(index)
-                .copied()
-                .unwrap_or("an argument of main")
-                .to_owned();
-            let value = match ty {
-                Type::Int(width) if *width <= 64 => {
-                    let register = ShadowRegister {
-                        slot: 0,
-                        frame: 0,
-                        function: main,
-                        value: schedules::RegisterKind::Argument(index as u32),
-                    };
-                    let symbol = self
-                        .engine
-                        .pool
-                        .symbol(*width, Origin::Register { register, name });
-                    let mut argc = Val::Scalar(symbol);
-                    assume::constrain(&mut self.engine, state, assumed, &mut argc);
-                    argc
-                }
-                Type::Ptr if index == 1 => assume::argv(&mut self.engine, state, assumed),
-                ty => self
-                    .engine
-                    .fresh(ty, || Origin::Input { name: name.clone() }),
-            };
-            args.push(value);
-        }
-        args
-    }
-
-    fn finish(mut self) -> Archive {
-        self.name_atomics();
-        self.plan();
-        let counters = self.engine.counters;
-        let numbers = [
-            ("instructions executed", counters.steps),
-            ("branches merged", counters.merges),
-            ("loops summarized", counters.summaries),
-            ("calls skipped", counters.skipped_calls),
-            ("early decisions", self.rules.early),
-            ("late decisions", self.rules.late),
-            ("elastic regions", self.rules.elastic),
-            ("epochs explored", self.epochs.explored as u64 + 1),
-            ("leaves", self.leaves as u64),
-        ];
-        for (name, value) in numbers {
-            self.builder.statistics.push(Statistic {
-                name: name.to_owned(),
-                value,
-            });
-        }
-        self.builder.finish()
-    }
-
     /// Follows a path to its next decision or leaf.
     fn explore(&mut self, mut path: Path) -> StepId {
         self.report(&path);
@@ -309,6 +125,7 @@ impl Explorer<'_, '_> {
                 Advance::Deadlock(stuck) => match policies.next() {
                     // The order since the last decision was our choice: another one may not end here.
                     Some(policy) => {
+                        self.tally.reordered += 1;
                         path = start.clone();
                         path.policy = *policy;
                     }
@@ -322,7 +139,7 @@ impl Explorer<'_, '_> {
         }
     }
 
-    fn exhausted(&self, path: &Path) -> Option<String> {
+    fn exhausted(&mut self, path: &Path) -> Option<String> {
         if self.restart {
             return Some("to be explored again".to_owned());
         }
@@ -334,27 +151,43 @@ impl Explorer<'_, '_> {
         if path.decisions > MAX_DECISIONS {
             return Some(format!("a path has more than {MAX_DECISIONS} decisions"));
         }
-        let limit = self.options.time_limit?;
-        (self.begun.elapsed() > limit).then(|| "the time limit was reached".to_owned())
+        let end = self.live.end();
+        if let Some(end) = end
+            && (!self.closing || self.live.grace_is_over())
+        {
+            self.cut = true;
+            return Some(end.reason().to_owned());
+        }
+        if (self.abandoned)() {
+            self.cut = true;
+            return Some("nobody wants to know".to_owned());
+        }
+        None
     }
 
     fn report(&mut self, path: &Path) {
-        if self.last_report.elapsed().as_millis() < 200 {
+        if self.last_report.elapsed().as_millis() < 100 {
             return;
         }
         self.last_report = std::time::Instant::now();
-        let at = match self.standing(path, 0) {
-            Some(SiteRef::Instr(func, id)) => self.engine.place(func, id),
-            _ => String::new(),
-        };
-        (self.progress)(&Progress {
-            epochs_done: self.epochs.explored,
-            epochs_known: self.epochs.len(),
-            schedules: self.leaves,
-            decisions: self.decisions,
-            steps: self.engine.counters.steps,
-            at,
-        });
+        self.tell();
+        if let Some(SiteRef::Instr(func, id)) = self.standing(path, 0) {
+            self.live.stand(self.engine.place(func, id));
+        }
+    }
+
+    /// Tells what was done since it was told last.
+    fn tell(&mut self) {
+        let steps = self.engine.counters.steps;
+        let queries = self.engine.solver.statistics().queries;
+        let counts = &self.live.counts;
+        counts
+            .steps
+            .fetch_add(steps - self.seen.0, Ordering::Relaxed);
+        counts
+            .queries
+            .fetch_add(queries - self.seen.1, Ordering::Relaxed);
+        self.seen = (steps, queries);
     }
 
     /// Where a thread stands.

@@ -235,7 +235,7 @@ impl Explorer<'_, '_> {
     }
 
     fn activate(&mut self, place: (FuncId, BlockId)) {
-        if self.found.markers.insert(place) {
+        if !self.closing && self.found.markers.insert(place) {
             self.restart = true;
         }
     }

@@ -143,6 +143,11 @@ impl Content {
         }
     }
 
+    /// Backgrounds laid over the one that lies under everything; later ones cover earlier ones.
+    pub(super) fn patches(&self) -> &[(u64, u64, Background)] {
+        &self.patches
+    }
+
     /// What lies under everything.
     pub fn base_background(&self) -> Background {
         self.base

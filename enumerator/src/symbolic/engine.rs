@@ -113,7 +113,19 @@ impl<'m> Engine<'m> {
         Content::new(background)
     }
 
-    fn global_object(&mut self, id: GlobalId) -> ObjId {
+    /// Is the object the one instance that all threads share of a global?
+    pub(super) fn is_shared_global(&self, global: GlobalId, object: ObjId) -> bool {
+        self.globals.get(&global) == Some(&object)
+    }
+
+    /// The shared instances of globals that were made so far.
+    pub(super) fn shared_globals(&self) -> impl Iterator<Item = (GlobalId, ObjId)> + '_ {
+        self.globals
+            .iter()
+            .map(|(global, object)| (*global, *object))
+    }
+
+    pub(super) fn global_object(&mut self, id: GlobalId) -> ObjId {
         if let Some(object) = self.globals.get(&id) {
             return *object;
         }

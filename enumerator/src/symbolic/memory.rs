@@ -69,6 +69,11 @@ impl Objects {
         self.by_base.get(&base).copied()
     }
 
+    /// Why bytes of this source are unknown.
+    pub(super) fn origin(&self, source: SourceId) -> &Origin {
+        &self.sources[source]
+    }
+
     /// All objects, by id.
     pub fn iter(&self) -> impl Iterator<Item = (ObjId, &ObjectInfo)> {
         self.infos.iter()

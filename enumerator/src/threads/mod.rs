@@ -15,6 +15,7 @@ mod cond;
 mod lifecycle;
 mod mutex;
 mod once;
+pub mod portable;
 mod rwlock;
 mod semaphore;
 pub mod trail;

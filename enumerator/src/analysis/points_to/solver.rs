@@ -10,7 +10,7 @@
 mod memory;
 
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use schedules::ids::Table;
 
@@ -56,7 +56,7 @@ pub(super) enum Complex {
     Offset {
         to: u32,
         offset: i64,
-        strides: Rc<[i64]>,
+        strides: Arc<[i64]>,
         /// Arrays of the type that the address computation assumes at `this`.
         shape: Option<ShapeId>,
     },

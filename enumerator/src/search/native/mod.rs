@@ -23,13 +23,19 @@ mod walk;
 
 pub(super) use script::Script;
 
+use std::sync::Arc;
+
 use schedules::Archive;
 
+use super::assume;
+use super::explore::Ground;
+use super::live::Live;
+use super::outcome::{Start, Task};
 use crate::Error;
 use crate::Options;
-use crate::Progress;
 use crate::analysis::Facts;
 use crate::model::Module;
+use crate::symbolic::portable::Names;
 
 /// Under what the answer holds, for people.
 pub const ASSUMED: &[&str] = &[
@@ -73,26 +79,37 @@ pub struct Native {
 }
 
 /// Follows the orders of a program.
-pub fn explore(
+pub(crate) fn explore(
     module: &Module,
     facts: &Facts,
     options: &Options,
     limits: Limits,
-    progress: &mut dyn FnMut(&Progress),
+    live: &Live,
 ) -> Result<Native, Error> {
     let main = module
         .function_named("main")
         .filter(|main| !module.functions[*main].is_declaration())
         .ok_or(Error::NoMain)?;
-    let assumed = super::assume::parse(&options.assumptions)?;
-    let walked = walk::Walk::of(module, facts, options, limits, progress).run(main, &assumed);
-    let mut witnesses = Vec::new();
-    for steps in walked.deadlocks {
-        let archive = script::write(module, facts, options, progress, (main, &assumed), steps);
-        witnesses.push(archive);
-    }
+    let ground = Ground {
+        module,
+        facts,
+        names: &Names::of(module),
+        options,
+        assumed: &assume::parse(&options.assumptions)?,
+        main,
+        live,
+    };
+    let task = Task {
+        start: Start::Main,
+        marked: Arc::default(),
+        closing: false,
+    };
+    let never = || false;
+    let walk = walk::Walk::new(ground.explorer(&task, &never), limits);
+    let walked = walk.run(main, ground.assumed);
+    let orders = walked.deadlocks.iter();
     Ok(Native {
-        witnesses,
+        witnesses: orders.map(|steps| script::write(ground, steps)).collect(),
         states: walked.states,
         complete: walked.gaps.is_empty() && !walked.cut_short,
         gaps: walked.gaps.into_iter().collect(),

@@ -1,17 +1,17 @@
 //! One order, written down as an archive: epoch 0 follows it into the deadlock, every other way out of a decision is not explored.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use schedules::Archive;
 use schedules::archive::{Next, StepId};
 
-use super::super::assume::Assumption;
-use super::super::{Explorer, Marked, Path};
+use super::super::explore::Ground;
+use super::super::gather::{Gathered, Which};
+use super::super::marked::Marked;
+use super::super::outcome::{Start, Task};
+use super::super::{Explorer, Path};
 use super::drive::{Moved, Settled, Situation, looks_without_waiting};
-use crate::Options;
-use crate::Progress;
-use crate::analysis::Facts;
-use crate::model::{FuncId, Module};
 use crate::threads::Status;
 
 /// One step of an order.
@@ -39,32 +39,35 @@ pub(in crate::search) struct Script {
 const OFF_THE_WAY: &str = "only the way into the deadlock is written down";
 
 /// The archive of an order.
-pub(super) fn write(
-    module: &Module,
-    facts: &Facts,
-    options: &Options,
-    progress: &mut dyn FnMut(&Progress),
-    (main, assumed): (FuncId, &[Assumption]),
-    steps: Vec<Step>,
-) -> Archive {
-    let mut marked = Marked::default();
+pub(super) fn write(ground: Ground<'_>, steps: &[Step]) -> Archive {
+    let mut task = Task {
+        start: Start::Main,
+        marked: Arc::default(),
+        closing: false,
+    };
     loop {
-        let mut explorer = Explorer::new(module, facts, options, progress, marked);
+        let never = || false;
+        let mut explorer = ground.explorer(&task, &never);
         explorer.follows_orders = true;
-        explorer.looks_without_waiting = looks_without_waiting(module);
+        explorer.looks_without_waiting = looks_without_waiting(ground.module);
         explorer.script = Some(Script {
             steps: steps.iter().copied().collect(),
             ways: Vec::new(),
         });
-        explorer.first_epoch(main, assumed);
+        explorer.first_epoch(ground.main, ground.assumed);
+        let outcome = explorer.outcome();
         // Every branch that is decided once is a node wherever it is passed: again, until all are known.
-        if explorer.found.decisions == explorer.marked.decisions {
-            return explorer.finish();
+        if outcome.found.decisions == task.marked.decisions {
+            let mut gathered = Gathered::new(ground);
+            gathered
+                .add(Which::First, &outcome)
+                .expect("a script ends no epoch");
+            return gathered.finish(&task.marked);
         }
-        marked = Marked {
-            decisions: std::mem::take(&mut explorer.found.decisions),
+        task.marked = Arc::new(Marked {
+            decisions: outcome.found.decisions,
             ..Marked::default()
-        };
+        });
     }
 }
 

@@ -9,16 +9,13 @@ use std::rc::Rc;
 
 use schedules::primitives::NodeOp;
 
+use super::super::Explorer;
 use super::super::assume::Assumption;
-use super::super::{Explorer, Marked};
 use super::Limits;
 use super::drive::{Moved, Settled, Situation, looks_without_waiting, woken_one};
 use super::key::key;
 use super::script::Step;
-use crate::Options;
-use crate::Progress;
-use crate::analysis::Facts;
-use crate::model::{FuncId, Module};
+use crate::model::FuncId;
 use crate::threads::trail::{PathNode, SiteRef, Subject};
 use crate::threads::{Blocked, Status};
 
@@ -75,16 +72,9 @@ pub(super) struct Walk<'a, 'm> {
 }
 
 impl<'a, 'm> Walk<'a, 'm> {
-    pub(super) fn of(
-        module: &'m Module,
-        facts: &'m Facts,
-        options: &'a Options,
-        limits: Limits,
-        progress: &'a mut dyn FnMut(&Progress),
-    ) -> Self {
-        let mut explorer = Explorer::new(module, facts, options, progress, Marked::default());
+    pub(super) fn new(mut explorer: Explorer<'a, 'm>, limits: Limits) -> Self {
         explorer.follows_orders = true;
-        explorer.looks_without_waiting = looks_without_waiting(module);
+        explorer.looks_without_waiting = looks_without_waiting(explorer.engine.module);
         Self {
             explorer,
             limits,
@@ -124,6 +114,7 @@ impl<'a, 'm> Walk<'a, 'm> {
         let states = self.walked.states;
         let late = |first| states > first + self.limits.after_first;
         states > self.limits.states
+            || self.explorer.live.end().is_some()
             || self.first_at.is_some_and(late)
             || self.known.len() >= self.limits.witnesses
     }

@@ -100,6 +100,11 @@ impl Facts {
         }
     }
 
+    /// Is there a value that agrees with these facts?
+    pub fn admits_some(&self, width: u32) -> bool {
+        self.least(width).is_some()
+    }
+
     /// The least value that agrees with these facts, if there is one.
     pub(super) fn least(&self, width: u32) -> Option<u128> {
         let free = !(self.zeros | self.ones) & mask(width);

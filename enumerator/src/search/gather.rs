@@ -1,0 +1,195 @@
+//! Outcomes into one archive: every world that a path ended in is joined into the epoch it leads to.
+//!
+//! Outcomes are gathered in an order that does not depend on when they were ready, each in an engine of its own; so the archive does
+//! not depend on that either.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use schedules::archive::{EpochId, Next, Program};
+use schedules::builder::ArchiveBuilder;
+use schedules::{Archive, Statistic};
+
+use super::epochs::{Key, MAX_EPOCHS, key};
+use super::explore::Ground;
+use super::marked::Marked;
+use super::outcome::{Outcome, Start, Tally};
+use super::{canon, emit, refuse};
+use crate::symbolic::engine::Engine;
+use crate::symbolic::portable::Malformed;
+use crate::threads::trail::SiteRef;
+use crate::threads::{World, portable};
+
+/// An epoch in the making.
+struct Found {
+    id: EpochId,
+    /// Joined over all ways in so far, as bytes.
+    world: Arc<[u8]>,
+}
+
+/// All that is known about a program's epochs.
+pub(super) struct Gathered<'g> {
+    ground: Ground<'g>,
+    builder: ArchiveBuilder,
+    known: BTreeMap<Key, usize>,
+    /// All epochs but the first.
+    found: Vec<Found>,
+    /// To be explored (again), ascending.
+    waiting: BTreeSet<usize>,
+    explored: u64,
+    tally: Tally,
+}
+
+/// Which epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    First,
+    Later(usize),
+}
+
+impl<'g> Gathered<'g> {
+    pub(super) fn new(ground: Ground<'g>) -> Self {
+        let (module, options) = (ground.module, ground.options);
+        let mut builder = ArchiveBuilder::new(Program {
+            name: options.name.clone(),
+            fingerprint: module.fingerprint,
+            thread_bound: options.thread_bound,
+            assumptions: options.assumptions.clone(),
+            tool: format!("heddle {}", env!("CARGO_PKG_VERSION")),
+            order: "all".to_owned(),
+        });
+        let entry = emit::site(&mut builder, module, SiteRef::Entry(ground.main));
+        let context = builder.context(&[entry]);
+        builder.new_epoch(&[context]);
+        Self {
+            ground,
+            builder,
+            known: BTreeMap::new(),
+            found: Vec::new(),
+            waiting: BTreeSet::new(),
+            explored: 0,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Epochs so far.
+    pub(super) fn known(&self) -> usize {
+        self.found.len() + 1
+    }
+
+    pub(super) fn next(&mut self) -> Option<usize> {
+        self.waiting.pop_first()
+    }
+
+    /// Epochs that will be explored next, as far as is known now.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = usize> + '_ {
+        self.waiting.iter().copied()
+    }
+
+    pub(super) fn start(&self, which: Which) -> Start {
+        match which {
+            Which::First => Start::Main,
+            Which::Later(index) => Start::World(self.found[index].world.clone()),
+        }
+    }
+
+    pub(super) fn leaves(&self) -> u64 {
+        self.tally.leaves
+    }
+
+    /// Takes over an outcome: its tree, and the worlds it ended in.
+    pub(super) fn add(&mut self, which: Which, outcome: &Outcome) -> Result<(), Malformed> {
+        self.explored += 1;
+        self.tally.add(outcome.tally);
+        let mut engine = Engine::new(self.ground.module, self.ground.facts);
+        // What one thread knows for itself does not hold for the others.
+        engine.running = usize::MAX;
+        let mut epochs = vec![None];
+        for bytes in &outcome.ends {
+            let world = portable::decode(&mut engine, self.ground.names, bytes)?;
+            epochs.push(self.enter(&mut engine, world)?);
+        }
+        let epochs = |local: EpochId| epochs.get(local.0 as usize).copied().flatten();
+        let nowhere = format!("more than {MAX_EPOCHS} epochs");
+        let root = self.builder.import(&outcome.tree, &epochs, &nowhere);
+        let slots = outcome.tree.epochs[0].slots;
+        self.builder.define_epoch(self.id(which), slots, root, 0);
+        Ok(())
+    }
+
+    /// The epoch was not explored.
+    pub(super) fn give_up(&mut self, which: Which, reason: &str) {
+        let id = self.id(which);
+        let gap = self.builder.gap(reason, None);
+        let empty = self.builder.fragment(Vec::new());
+        let root = self.builder.step(empty, Next::Unexplored { gap });
+        let slots = self.builder.contexts_of(id);
+        self.builder.define_epoch(id, slots as u16, root, 0);
+        self.tally.gaps += 1;
+    }
+
+    fn id(&self, which: Which) -> EpochId {
+        match which {
+            Which::First => EpochId(0),
+            Which::Later(index) => self.found[index].id,
+        }
+    }
+
+    /// Joins a world into the epoch that it leads to.
+    fn enter(
+        &mut self,
+        engine: &mut Engine<'g>,
+        world: World,
+    ) -> Result<Option<EpochId>, Malformed> {
+        let key = key(engine, &world);
+        if let Some(&index) = self.known.get(&key) {
+            let found = &mut self.found[index];
+            let known = portable::decode(engine, self.ground.names, &found.world)?;
+            let (joined, changed) = canon::join(engine, &known, &world);
+            if changed {
+                found.world = portable::encode(engine, &joined).into();
+                self.waiting.insert(index);
+            }
+            return Ok(Some(found.id));
+        }
+        if self.found.len() >= MAX_EPOCHS {
+            return Ok(None);
+        }
+        let mut contexts = Vec::new();
+        for thread in &world.state.threads {
+            let mut frames = Vec::new();
+            for frame in &thread.frames {
+                let at = SiteRef::Instr(frame.func, frame.next);
+                frames.push(emit::stamped(&mut self.builder, self.ground.module, at));
+            }
+            contexts.push(self.builder.context(&frames));
+        }
+        let id = self.builder.new_epoch(&contexts);
+        let index = self.found.len();
+        let world = portable::encode(engine, &world).into();
+        self.found.push(Found { id, world });
+        self.known.insert(key, index);
+        self.waiting.insert(index);
+        Ok(Some(id))
+    }
+
+    /// The archive, now that nothing is waiting.
+    pub(super) fn finish(mut self, marked: &Marked) -> Archive {
+        let Ground { module, facts, .. } = self.ground;
+        refuse::name_atomics(&mut self.builder, module);
+        emit::plan(&mut self.builder, module, facts, marked);
+        let shared = self.builder.shared_steps();
+        let more = [
+            ("epochs explored", self.explored),
+            ("shared sub-schedules", shared),
+        ];
+        let named = self.tally.named().map(|(name, value)| (name, *value));
+        for (name, value) in named.into_iter().chain(more) {
+            self.builder.statistics.push(Statistic {
+                name: name.to_owned(),
+                value,
+            });
+        }
+        self.builder.finish()
+    }
+}

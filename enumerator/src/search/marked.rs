@@ -1,0 +1,121 @@
+//! Which branches and loops are instrumented, and how a pass over the program learns that more have to be.
+//!
+//! Every execution of an instrumented branch is a node, so all epochs must agree: exploration starts again whenever the set has grown.
+
+use std::collections::BTreeSet;
+
+use crate::model::{BlockId, FuncId, InstrId, Module};
+use crate::symbolic::portable::{Malformed, Names, Reader, Writer};
+
+/// A branch.
+pub(super) type Branch = (FuncId, InstrId);
+
+/// Instrumented branches and loops, and what else all epochs must agree on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marked {
+    pub(super) decisions: BTreeSet<Branch>,
+    pub(super) elastic: BTreeSet<Branch>,
+    /// Loop headers and functions that end epochs.
+    pub(super) markers: BTreeSet<(FuncId, BlockId)>,
+    /// Branches that were tried as elastic and cannot be.
+    pub(super) rigid: BTreeSet<Branch>,
+    /// Slots keep their order from epoch to epoch: threads that are alike must be told apart.
+    pub(super) keep_order: bool,
+    /// Prefer one schedule with optional nodes to several.
+    pub(super) prefer_elastic: bool,
+}
+
+impl Marked {
+    /// Takes over what one exploration, which began with `before`, found.
+    pub(super) fn learn(&mut self, before: &Marked, found: &Marked) {
+        self.decisions
+            .extend(found.decisions.difference(&before.decisions));
+        self.elastic
+            .extend(found.elastic.difference(&before.elastic));
+        self.markers
+            .extend(found.markers.difference(&before.markers));
+        self.rigid.extend(found.rigid.difference(&before.rigid));
+        self.elastic.retain(|branch| !self.rigid.contains(branch));
+        self.keep_order |= found.keep_order;
+        self.prefer_elastic |= found.prefer_elastic;
+    }
+
+    /// What the next pass begins with, if this one began with `before` and had to be given up.
+    pub(super) fn after_restart(self, before: &Marked) -> Marked {
+        if self.markers != before.markers || self.keep_order != before.keep_order {
+            // Other branches may serve now that epochs end elsewhere.
+            return Marked {
+                markers: self.markers,
+                keep_order: self.keep_order,
+                ..Marked::default()
+            };
+        }
+        let new = self.prefer_elastic && !before.prefer_elastic;
+        Marked {
+            decisions: if new { BTreeSet::new() } else { self.decisions },
+            ..self
+        }
+    }
+
+    pub(super) fn write(&self, module: &Module, out: &mut Writer) {
+        let Marked {
+            decisions,
+            elastic,
+            markers,
+            rigid,
+            keep_order,
+            prefer_elastic,
+        } = self;
+        for branches in [decisions, elastic, rigid] {
+            let places = branches.iter().map(|(func, id)| (*func, id.0));
+            write_places(module, places, out);
+        }
+        let places = markers.iter().map(|(func, block)| (*func, block.0));
+        write_places(module, places, out);
+        out.flag(*keep_order);
+        out.flag(*prefer_elastic);
+    }
+
+    pub(super) fn read(names: &Names, from: &mut Reader<'_>) -> Result<Marked, Malformed> {
+        let mut branches = || -> Result<BTreeSet<Branch>, Malformed> {
+            let places = read_places(names, from)?;
+            Ok(places.map(|(func, id)| (func, InstrId(id))).collect())
+        };
+        let (decisions, elastic, rigid) = (branches()?, branches()?, branches()?);
+        let markers = read_places(names, from)?
+            .map(|(func, block)| (func, BlockId(block)))
+            .collect();
+        Ok(Marked {
+            decisions,
+            elastic,
+            markers,
+            rigid,
+            keep_order: from.flag()?,
+            prefer_elastic: from.flag()?,
+        })
+    }
+}
+
+fn write_places(
+    module: &Module,
+    places: impl ExactSizeIterator<Item = (FuncId, u32)>,
+    out: &mut Writer,
+) {
+    out.count(places.len());
+    for (func, number) in places {
+        out.text(&module.functions[func].name);
+        out.number(number.into());
+    }
+}
+
+fn read_places(
+    names: &Names,
+    from: &mut Reader<'_>,
+) -> Result<impl Iterator<Item = (FuncId, u32)> + use<>, Malformed> {
+    let mut places = Vec::new();
+    for _ in 0..from.count()? {
+        let func = names.function(&from.text()?).ok_or(Malformed)?;
+        places.push((func, from.small()?));
+    }
+    Ok(places.into_iter())
+}
