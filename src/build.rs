@@ -108,7 +108,7 @@ fn file_name(path: &Path) -> String {
 }
 
 /// Instruments, optimizes and links.
-fn make(
+pub(crate) fn make(
     prepared: &Prepared,
     archive: &Archive,
     inputs: &Inputs,
@@ -134,7 +134,7 @@ fn make(
 }
 
 /// Puts both in place; if the executable cannot be, the old archive comes back.
-fn publish(archive: &Archive, path: &Path, staged: Staged) -> Result<()> {
+pub(crate) fn publish(archive: &Archive, path: &Path, staged: Staged) -> Result<()> {
     let old = std::fs::read(path).ok();
     archive.write(path)?;
     let Err(error) = staged.publish() else {

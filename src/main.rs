@@ -47,6 +47,8 @@ mod native;
 mod output;
 mod prepare;
 mod progress;
+mod provoke;
+mod replay;
 mod report;
 mod run;
 mod stats;
@@ -92,6 +94,8 @@ enum Command {
     Vet(vet::Arguments),
     /// Reports the deadlocks in an archive's schedules
     Check(check::Arguments),
+    /// Shows a finding happening in the real program
+    Replay(replay::Arguments),
     /// Prints an archive: its epochs, decisions and schedules
     Inspect(inspect::Arguments),
     /// Says what changed between two archives, by epoch and schedule; status 1 if anything did
@@ -138,6 +142,7 @@ fn main() -> ExitCode {
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Vet(arguments) => vet::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Conform(arguments) => conform::run(&arguments),

@@ -21,6 +21,10 @@ pub(crate) struct Arguments {
     /// Run without any order, as if the program had never been enforced
     #[arg(long, conflicts_with = "archive")]
     native: bool,
+    /// Run the program (sources, bitcode, or made with `heddle cc`) without Heddle, with delays placed to provoke a deadlock that enforcement
+    /// avoids; status 1 if it hangs
+    #[arg(long, conflicts_with_all = ["archive", "native", "trace", "stats", "jitter", "policy", "stall"])]
+    explore_native: bool,
     /// Write every node to FILE, for `heddle conform`
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -55,12 +59,16 @@ The exit status is the program's own; 128 and the signal's number if a signal en
 Examples:
   heddle run ./prog 4                      # follow prog.heddle, and say which way it went
   heddle run --jitter 7 ./prog 4           # the same under random delays
+  heddle run --explore-native prog.c 4     # natively, with delays that provoke a deadlock if there is one
   heddle run --native ./prog 4             # as if it had never been enforced
   heddle run --trace run.trace ./prog 4 && heddle conform prog.heddle run.trace
   heddle run --stats run.stats ./prog 4 && heddle stats run.stats";
 
 /// The program's own exit status is the command's.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.explore_native {
+        return crate::provoke::run(Path::new(&arguments.program[0]), &arguments.program[1..]);
+    }
     let program = locate(Path::new(&arguments.program[0]))?;
     let scratch = Scratch::new(arguments);
     let options = options(arguments, scratch.trace.as_deref())?;

@@ -7,7 +7,9 @@ use crate::json::Json;
 /// The report as JSON; `version` grows when a field changes its meaning.
 pub fn to_json(verdict: &Verdict) -> Json {
     let counts = &verdict.counts;
-    let verdict_word = match (verdict.findings.is_empty(), verdict.gaps.is_empty()) {
+    let followed = verdict.explored.is_none_or(|explored| explored.complete);
+    let covered = verdict.gaps.is_empty() && followed;
+    let verdict_word = match (verdict.findings.is_empty(), covered) {
         (false, _) => "deadlock",
         (true, true) => "deadlock-free",
         (true, false) => "incomplete",
@@ -17,7 +19,7 @@ pub fn to_json(verdict: &Verdict) -> Json {
         ("program", verdict.program.as_str().into()),
         ("scope", verdict.scope.code().into()),
         ("verdict", verdict_word.into()),
-        ("complete", verdict.gaps.is_empty().into()),
+        ("complete", covered.into()),
         ("epochs", counts.epochs.into()),
         ("schedules", counts.schedules.into()),
         ("thread_bound", verdict.thread_bound.into()),

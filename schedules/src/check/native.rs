@@ -46,6 +46,39 @@ pub fn of_witnesses(search: Search, witnesses: &[Archive]) -> Verdict {
     }
 }
 
+/// Whose turn it is, call by call of thread functions, on the way into a witness's deadlock.
+pub fn turns(witness: &Archive) -> Vec<u16> {
+    use crate::primitives::NodeOp::*;
+    let verdict = check(witness);
+    let visits = verdict
+        .findings
+        .iter()
+        .find_map(|finding| finding.route.last());
+    let Some(visit) = visits else {
+        return Vec::new();
+    };
+    // Not calls, or the second half of one.
+    let is_call = |op| {
+        !matches!(
+            op,
+            ThreadStart
+                | ThreadExit
+                | Branch
+                | Marker
+                | Outcome
+                | Arm
+                | ArmsEnd
+                | CondWake
+                | BarrierLeave
+        )
+    };
+    crate::order::linearize(witness, visit.epoch, &visit.path)
+        .into_iter()
+        .filter(|placed| is_call(placed.node.op))
+        .map(|placed| placed.slot)
+        .collect()
+}
+
 /// The witness that shows a finding.
 pub fn witness_of<'a>(witnesses: &'a [Archive], id: &str) -> Option<&'a Archive> {
     let shows = |witness: &&Archive| check(witness).findings.iter().any(|f| f.id == id);

@@ -1,22 +1,24 @@
 //! When two situations are the same: what each thread will do, and memory and objects as they are.
 //!
-//! Not part of it: how the situation came about (nodes, edges, costs). Objects count by their address and only if their state
+//! Not part of it: registers that nobody reads any more (`registers`), and how the situation came about (nodes, edges, costs). Objects count by their address and only if their state
 //! differs from that of one nobody has used. 128 bits of XXH3: equal keys of different situations are not to be expected.
 
 use super::drive::Situation;
+use super::registers::Registers;
+use crate::model::InstrId;
 use crate::symbolic::expr::Expr;
 use crate::symbolic::state::{Frame, Thread, Val};
 use crate::threads::{Kind, OnceState, Status, World};
 
 /// The key of a settled situation.
-pub(super) fn key(at: &Situation) -> u128 {
+pub(super) fn key(at: &Situation, registers: &mut Registers<'_>) -> u128 {
     let mut key = Key::default();
     let world = &at.path.world;
     key.number(world.status.len());
     for (slot, thread) in world.state.threads.iter().enumerate() {
         key.number(at.names.get(slot).copied().unwrap_or(0) as usize);
         key.status(world, slot);
-        key.thread(thread);
+        key.thread(thread, registers);
     }
     for (object, content) in world.state.memory.iter() {
         key.number(object.0 as usize);
@@ -96,9 +98,12 @@ impl Key {
         }
     }
 
-    fn thread(&mut self, thread: &Thread) {
+    fn thread(&mut self, thread: &Thread, registers: &mut Registers<'_>) {
         self.number(thread.frames.len());
-        thread.frames.iter().for_each(|frame| self.frame(frame));
+        for frame in &thread.frames {
+            let live = registers.before(frame.func, frame.next);
+            self.frame(frame, &live);
+        }
         for (global, object) in &thread.locals {
             self.number(global.0 as usize);
             self.number(object.0 as usize);
@@ -111,7 +116,7 @@ impl Key {
         self.sorted(thread.own.iter().copied());
     }
 
-    fn frame(&mut self, frame: &Frame) {
+    fn frame(&mut self, frame: &Frame, live: &[InstrId]) {
         self.number(frame.func.0 as usize);
         self.number(frame.block.0 as usize);
         self.number(frame.next.0 as usize);
@@ -119,10 +124,9 @@ impl Key {
         frame.args.iter().for_each(|value| self.value(Some(value)));
         let varargs = frame.varargs.iter();
         varargs.for_each(|value| self.value(Some(value)));
-        frame
-            .regs
-            .iter()
-            .for_each(|value| self.value(value.as_ref()));
+        for id in live {
+            self.value(frame.regs[id.0 as usize].as_ref());
+        }
         frame
             .locals
             .iter()

@@ -17,6 +17,7 @@
 
 mod drive;
 mod key;
+mod registers;
 
 mod script;
 mod walk;

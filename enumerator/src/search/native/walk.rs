@@ -14,6 +14,7 @@ use super::super::assume::Assumption;
 use super::Limits;
 use super::drive::{Moved, Settled, Situation, looks_without_waiting, woken_one};
 use super::key::key;
+use super::registers::Registers;
 use super::script::Step;
 use crate::model::FuncId;
 use crate::threads::trail::{PathNode, SiteRef, Subject};
@@ -67,6 +68,7 @@ pub(super) struct Walk<'a, 'm> {
     seen: HashMap<u128, u64>,
     known: BTreeSet<Places>,
     walked: Walked,
+    registers: Registers<'m>,
     first_at: Option<u64>,
     stack: Vec<Branching>,
 }
@@ -76,6 +78,7 @@ impl<'a, 'm> Walk<'a, 'm> {
         explorer.follows_orders = true;
         explorer.looks_without_waiting = looks_without_waiting(explorer.engine.module);
         Self {
+            registers: Registers::of(explorer.engine.module),
             explorer,
             limits,
             seen: HashMap::new(),
@@ -129,7 +132,7 @@ impl<'a, 'm> Walk<'a, 'm> {
             Settled::Fork { .. } => {}
             Settled::Open => {
                 let asleep = sleep.iter().fold(0, |mask, (slot, _)| mask | bit(*slot));
-                let key = key(&at);
+                let key = key(&at, &mut self.registers);
                 match self.seen.get_mut(&key) {
                     Some(slept) => {
                         only = *slept & !asleep;
@@ -198,8 +201,9 @@ impl<'a, 'm> Walk<'a, 'm> {
         let mut slots: Vec<usize> = (0..world.status.len())
             .filter(|slot| !matches!(world.status[*slot], Status::Ended))
             .collect();
-        // The last one entered is followed first: threads without locks take theirs before others go on.
-        slots.sort_by_key(|slot| (std::cmp::Reverse(world.holds_locks(*slot)), *slot));
+        // The last one entered is followed first: threads side by side, and those without locks before the others.
+        let progress = |slot: usize| (world.holds_locks(slot), world.trail.position(slot));
+        slots.sort_by_key(|slot| std::cmp::Reverse((progress(*slot), *slot)));
         let asleep = |slot: usize| from.sleep.iter().any(|(other, _)| *other == slot);
         let mut sleep = from.sleep.clone();
         let mut blocked = Vec::new();
