@@ -5,6 +5,7 @@
 //!
 //! Deliberately absent: anything that depends on inputs, schedules or threads alive at a given moment.
 
+pub mod acquisitions;
 pub mod cfg;
 mod components;
 #[cfg(test)]
@@ -231,6 +232,11 @@ impl Facts {
     /// A constant that bounds how often the loop's header runs per entry, if there is a small one.
     pub fn trip_bound(&self, f: FuncId, id: LoopId) -> Option<u64> {
         self.functions[f.index()].trips[id.index()]
+    }
+
+    /// Who may take which lock while holding which others; computed anew on each call.
+    pub fn acquisitions(&self, module: &Module) -> acquisitions::Acquisitions {
+        acquisitions::Acquisitions::of(module, self)
     }
 
     /// Where epochs may end, ascending: at the beginning of the block. Barriers do not count as markers here.

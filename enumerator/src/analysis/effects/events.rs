@@ -45,7 +45,43 @@ impl Key {
         }
     }
 
-    fn moved(self, offset: i64) -> Key {
+    /// The instruction whose value the address is computed from, if it is one.
+    pub(crate) fn instr(&self) -> Option<InstrId> {
+        match self {
+            Key::Global(..) | Key::Arg(_) => None,
+            Key::Instr(id) => Some(*id),
+            Key::Offset(base, _) | Key::Load(base) => base.instr(),
+        }
+    }
+
+    /// The argument that the address is, plus an offset; nothing is loaded.
+    pub(crate) fn of_arg(&self) -> Option<(u32, i64)> {
+        match self {
+            Key::Arg(position) => Some((*position, 0)),
+            Key::Offset(base, offset) => match **base {
+                Key::Arg(position) => Some((position, *offset)),
+                _ => None,
+            },
+            Key::Global(..) | Key::Instr(_) | Key::Load(_) => None,
+        }
+    }
+
+    /// How far this address is from `base`, if both are computed from the same value.
+    pub(crate) fn relative(&self, base: &Key) -> Option<i64> {
+        let (mine, here) = self.split();
+        let (theirs, there) = base.split();
+        (mine == theirs).then(|| here.wrapping_sub(there))
+    }
+
+    fn split(&self) -> (Key, i64) {
+        match self {
+            Key::Global(global, offset) => (Key::Global(*global, 0), *offset),
+            Key::Offset(base, offset) => ((**base).clone(), *offset),
+            key => (key.clone(), 0),
+        }
+    }
+
+    pub(crate) fn moved(self, offset: i64) -> Key {
         match self {
             Key::Global(global, start) => Key::Global(global, start.wrapping_add(offset)),
             Key::Offset(base, start) => Key::Offset(base, start.wrapping_add(offset)),
