@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use enumerator::analysis::locks::Site;
+use enumerator::search::native::nesting::Suspect;
 use enumerator::search::native::{ASSUMED, Limits, Native};
 use schedules::Archive;
 use schedules::check::native::{Search, of_witnesses};
-use schedules::check::{Explored, Verdict};
+use schedules::check::{Explored, Line, Note, Verdict, Warning};
 
 use crate::input::{Inputs, Prepared};
 use crate::progress::{Reporter, Voice};
@@ -92,8 +94,37 @@ pub(crate) fn verdict(subject: &Subject, found: &Native) -> Verdict {
             complete: found.complete,
         },
         gaps: found.gaps.clone(),
+        suspicions: suspicions(found),
     };
     of_witnesses(search, &found.witnesses)
+}
+
+/// Cycles of locks that the program's text allows, as warnings.
+fn suspicions(found: &Native) -> Vec<Warning> {
+    let line = |site: &Site| {
+        let place = &found.places[site];
+        Line {
+            file: place.file.clone(),
+            line: place.line,
+            column: place.column,
+        }
+    };
+    let note = |(wants, held): &(Site, Site)| Note {
+        text: format!(
+            "a lock is taken in {} while holding one that was taken at {} in {}",
+            found.places[wants].function,
+            line(held),
+            found.places[held].function
+        ),
+        at: line(wants),
+    };
+    let warning = |suspect: &Suspect| {
+        let notes: Vec<Note> = suspect.members.iter().map(note).collect();
+        let at = notes.iter().map(|note| note.at.clone()).min()?;
+        let message = "locks may be taken in a cycle; whether a run can close it was not found out";
+        Some(Warning::new("lock-order", at, message.to_owned(), notes))
+    };
+    found.suspects.iter().filter_map(warning).collect()
 }
 
 pub(crate) fn is_archive(path: &Path) -> bool {

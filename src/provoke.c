@@ -27,7 +27,7 @@ __attribute__((constructor)) static void begin(void)
     mine = turns;
 }
 
-/* The place of this thread's next call in the list; -1 behind its end. */
+/* The place of this thread's next call in the list. Behind its last one: the list's end, so that nobody runs ahead. */
 static long next_place(void)
 {
     static _Thread_local long place = -1;
@@ -41,21 +41,21 @@ static long next_place(void)
         if (who == self)
             return place;
     }
-    return -1;
+    return place + 1;
 }
 
 static long before(void)
 {
     long place = next_place();
     struct timespec moment = {0, 1000000};
-    for (int waited = 0; place >= 0 && done < place && waited < PATIENCE; waited++)
+    for (int waited = 0; done < place && waited < PATIENCE; waited++)
         nanosleep(&moment, NULL);
     return place;
 }
 
 static void after(long place)
 {
-    if (place >= 0 && done <= place)
+    if (done <= place)
         done = place + 1;
 }
 

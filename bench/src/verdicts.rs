@@ -47,7 +47,10 @@ pub fn programs(names: &[String]) -> Result<Vec<Program>> {
     let wanted = |program: &Program| {
         program.class == "deadlock"
             && program.native_verdict.is_some()
-            && (names.is_empty() || names.iter().any(|name| program.name.contains(name.as_str())))
+            && (names.is_empty()
+                || names
+                    .iter()
+                    .any(|name| program.name.contains(name.as_str())))
     };
     Ok(corpus::load()?.into_iter().filter(wanted).collect())
 }
@@ -57,7 +60,10 @@ pub fn ask(heddle: &Heddle, program: &Program, folder: &Path) -> Result<Row> {
     let bitcode = folder.join(format!("{}.bc", program.name));
     let archive = folder.join(format!("{}.heddle", program.name));
     let mut prepare = Command::new(&heddle.0);
-    prepare.arg("prepare").arg(&program.source).args(&program.defines);
+    prepare
+        .arg("prepare")
+        .arg(&program.source)
+        .args(&program.defines);
     prepare.arg("-O1").arg("-o").arg(&bitcode);
     finished(&mut prepare)?;
     let arguments = program.tiny_arguments();
@@ -66,14 +72,22 @@ pub fn ask(heddle: &Heddle, program: &Program, folder: &Path) -> Result<Row> {
         assumed.push(format!("--assume=argv[{}]==\"{text}\"", index + 1));
     }
     let mut enumerate = Command::new(&heddle.0);
-    enumerate.arg("enumerate").arg(&bitcode).arg("-o").arg(&archive).args(&assumed);
+    enumerate
+        .arg("enumerate")
+        .arg(&bitcode)
+        .arg("-o")
+        .arg(&archive)
+        .args(&assumed);
     let began = Instant::now();
     finished(&mut enumerate)?;
     let mut check = Command::new(&heddle.0);
     check.args(["check", "--json"]).arg(&archive);
     let of_archive = answer(&mut check, began)?;
     let mut check = Command::new(&heddle.0);
-    check.args(["check", "--native", "--json"]).arg(&bitcode).args(&assumed);
+    check
+        .args(["check", "--native", "--json"])
+        .arg(&bitcode)
+        .args(&assumed);
     let native = answer(&mut check, Instant::now())?;
     Ok(Row {
         program: program.clone(),
@@ -86,7 +100,10 @@ fn finished(command: &mut Command) -> Result<String> {
     let output = command.output().context("heddle does not start")?;
     match output.status.code() {
         Some(0 | 1) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        _ => anyhow::bail!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim()),
+        _ => anyhow::bail!(
+            "{command:?}: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        ),
     }
 }
 

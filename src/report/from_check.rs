@@ -31,7 +31,8 @@ fn word(verdict: &Verdict) -> String {
     let is_open = |finding: &&Finding| finding.suppressed.is_none();
     let open = verdict.findings.iter().filter(is_open).count();
     let is_native = verdict.scope == Scope::Native;
-    let mut word = match (open, verdict.gaps.is_empty()) {
+    let followed = verdict.explored.is_none_or(|explored| explored.complete);
+    let mut word = match (open, verdict.gaps.is_empty() && followed) {
         (0, _) if all > 0 => "no other deadlock".to_owned(),
         (0, true) if is_native => "deadlock-free without Heddle, too".to_owned(),
         (0, true) => "deadlock-free".to_owned(),

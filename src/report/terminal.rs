@@ -179,6 +179,7 @@ impl Terminal<'_> {
     }
 
     fn facts(&mut self, diagnostic: &Diagnostic) {
+        self.fact("id", &diagnostic.id);
         if let Some(confidence) = &diagnostic.confidence {
             let text = match confidence {
                 Confidence::Certain => "certain: the program's start leads there".to_owned(),

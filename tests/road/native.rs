@@ -8,7 +8,17 @@ use crate::workshop::Workshop;
 /// All 30 programs, at 3, 5 and 7 threads, are `heddle-bench deadlocks _3_ _5_ _7_`.
 #[test]
 fn verdicts_on_the_corpus_are_right() {
-    let words = ["_3_", "gate_lock", "ordered_locks", "phases", "semaphore_gate", "lock_", "count", "lost", "exit_locked"];
+    let words = [
+        "_3_",
+        "gate_lock",
+        "ordered_locks",
+        "phases",
+        "semaphore_gate",
+        "lock_",
+        "count",
+        "lost",
+        "exit_locked",
+    ];
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
     let heddle = Heddle(env!("CARGO_BIN_EXE_heddle").into());
     let workshop = Workshop::new();
@@ -19,7 +29,12 @@ fn verdicts_on_the_corpus_are_right() {
         let row = verdicts::ask(&heddle, program, workshop.folder()).unwrap();
         println!("{}", verdicts::line(&row));
         if !row.is_right() {
-            wrong += &format!("{}\n{}{}", verdicts::line(&row), row.archive.problem, row.native.problem);
+            wrong += &format!(
+                "{}\n{}{}",
+                verdicts::line(&row),
+                row.archive.problem,
+                row.native.problem
+            );
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
@@ -78,16 +93,25 @@ fn only_id(json: &str) -> String {
 fn a_finding_is_replayed_and_provoked() {
     let workshop = Workshop::new();
     workshop.write("opposite.c", OPPOSITE);
-    let report = workshop.heddle(["check", "--native", "--json", "opposite.c"]).exits(1);
+    let report = workshop
+        .heddle(["check", "--native", "--json", "opposite.c"])
+        .exits(1);
     let id = only_id(&report.stdout);
     assert!(id.starts_with("lock-cycle-"), "{id}");
-    assert!(report.stdout.contains(r#""value": "\"42\"""#), "{}", report.stdout);
+    assert!(
+        report.stdout.contains(r#""value": "\"42\"""#),
+        "{}",
+        report.stdout
+    );
     // The same every time, with the input that the solver found.
     for _ in 0..3 {
         workshop
             .heddle(["replay", id.as_str(), "opposite.c"])
             .exits(0)
-            .complains(&["has reached a deadlock that its archive knows", "it happened"]);
+            .complains(&[
+                "has reached a deadlock that its archive knows",
+                "it happened",
+            ]);
     }
     workshop
         .heddle(["replay", "lock-cycle-00000000", "opposite.c"])
@@ -106,18 +130,27 @@ fn a_finding_is_replayed_and_provoked() {
 
 #[test]
 fn gdb_stops_in_the_deadlock() {
-    if std::process::Command::new("gdb").arg("--version").output().is_err() {
+    if std::process::Command::new("gdb")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
         return;
     }
     let workshop = Workshop::new();
     workshop.write("opposite.c", OPPOSITE);
-    let report = workshop.heddle(["check", "--native", "--json", "opposite.c"]).exits(1);
+    let report = workshop
+        .heddle(["check", "--native", "--json", "opposite.c"])
+        .exits(1);
     let id = only_id(&report.stdout);
     let shown = workshop.heddle(["replay", "--stacks", id.as_str(), "opposite.c", "--", "-g"]);
     let all = format!("{}{}", shown.stdout, shown.stderr);
     assert!(all.contains("SIGABRT"), "{all}");
     for function in ["forth", "back", "main"] {
-        assert!(all.contains(&format!("in {function} (")), "no {function} in\n{all}");
+        assert!(
+            all.contains(&format!("in {function} (")),
+            "no {function} in\n{all}"
+        );
     }
 }
 
@@ -133,15 +166,23 @@ fn suppressions_and_fail_on_decide_the_status() {
     let id = only_id(&native(&["--json"]).exits(1).stdout);
     native(&["--fail-on", "nothing"]).exits(0);
     native(&["--fail-on", "certain"]).exits(1);
-    workshop.write("known", format!("# known\n{id} until 9999-12-31 fixed in the next release\n"));
+    workshop.write(
+        "known",
+        format!("# known\n{id} until 9999-12-31 fixed in the next release\n"),
+    );
     native(&["--suppressions", "known"]).exits(0);
-    workshop.write("old", format!("{id} until 2001-01-01 fixed long ago\nfile:other.c not ours\n"));
+    workshop.write(
+        "old",
+        format!("{id} until 2001-01-01 fixed long ago\nfile:other.c not ours\n"),
+    );
     native(&["--suppressions", "old"]).exits(1).complains(&[
         "old: line 1: expired on 2001-01-01 and no longer suppresses",
         "old: line 2: matches nothing",
     ]);
     workshop.write("bad", id);
-    native(&["--suppressions", "bad"]).exits(2).complains(&["bad: line 1: say why"]);
+    native(&["--suppressions", "bad"])
+        .exits(2)
+        .complains(&["bad: line 1: say why"]);
     // Beside the program it is read by itself.
     workshop.write("heddle.suppressions", "function:forth the vendor's\n");
     native(&[]).exits(0);

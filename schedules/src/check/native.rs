@@ -1,6 +1,6 @@
 //! The verdict on the unconstrained program, from archives that each lead into one of its deadlocks.
 
-use super::{Explored, Finding, Scope, Verdict, check, merge};
+use super::{Explored, Finding, Scope, Verdict, Warning, check, merge};
 use crate::archive::Archive;
 use crate::paths::Counts;
 
@@ -17,6 +17,8 @@ pub struct Search {
     pub explored: Explored,
     /// What it did not follow.
     pub gaps: Vec<(String, Option<String>)>,
+    /// What the program's text lets happen, where not every order was followed.
+    pub suspicions: Vec<Warning>,
 }
 
 /// The deadlocks of the witnesses as findings of the program.
@@ -40,7 +42,7 @@ pub fn of_witnesses(search: Search, witnesses: &[Archive]) -> Verdict {
         thread_bound: search.thread_bound,
         assumptions: search.assumptions,
         findings,
-        warnings: Vec::new(),
+        warnings: search.suspicions,
         gaps: search.gaps,
         explored: Some(search.explored),
     }

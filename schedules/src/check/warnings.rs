@@ -64,7 +64,8 @@ impl std::fmt::Display for Note {
 }
 
 impl Warning {
-    fn new(code: &'static str, at: Line, message: String, notes: Vec<Note>) -> Self {
+    /// A warning with its stable name.
+    pub fn new(code: &'static str, at: Line, message: String, notes: Vec<Note>) -> Self {
         // Texts name objects and functions, never lines.
         let mut parts = vec![at.file.clone(), message.clone()];
         parts.extend(notes.iter().map(|note| note.text.clone()));

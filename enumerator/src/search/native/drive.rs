@@ -10,7 +10,7 @@
 //! | init, destroy | nobody may use the object at that time |
 //! | unlock, post | others can only wait for it; not local if the program tries locks or looks at counts |
 
-use schedules::primitives::{NodeOp, PRIMITIVES, lookup};
+use schedules::primitives::{Arg, NodeOp, PRIMITIVES, lookup};
 
 use super::super::schedule::Try;
 use super::super::{Advance, Explorer, Path};
@@ -42,6 +42,8 @@ pub(super) enum Settled {
         slot: usize,
         outcomes: Vec<(u32, Expr)>,
     },
+    /// A thread stands before an operation on an object that may, but need not be one that is known: whether it is.
+    Alias { same: Expr },
     /// The process ends.
     Exit,
     /// Not followed further: why, and which thread.
@@ -84,7 +86,13 @@ impl Explorer<'_, '_> {
         loop {
             let mut moved = false;
             for slot in 0..at.path.world.status.len() {
-                while self.is_local(&at.path, slot) {
+                loop {
+                    if let Some(same) = self.undecided_object(&mut at.path, slot) {
+                        return Settled::Alias { same };
+                    }
+                    if !self.is_local(&at.path, slot) {
+                        break;
+                    }
                     match self.named_move(at, slot, false) {
                         Try::Moved => (moved, moves) = (true, moves + 1),
                         Try::Blocked(_) => break,
@@ -101,6 +109,53 @@ impl Explorer<'_, '_> {
                 return Settled::Open;
             }
         }
+    }
+
+    /// Is it open whether the object of the operation at which a thread stands is one that is known? Then it has to be decided: the
+    /// operation means something else in each case.
+    fn undecided_object(&mut self, path: &mut Path, slot: usize) -> Option<Expr> {
+        let Some(Stop::Sync { primitive }) = path.stops[slot] else {
+            return None;
+        };
+        let row = &PRIMITIVES[usize::from(primitive)];
+        let (_, _, instr) = self.engine.current(&path.world.state, slot);
+        let call = instr.call()?;
+        self.engine.running = slot;
+        for (index, arg) in row.args.iter().enumerate() {
+            let is_object = matches!(
+                arg,
+                Arg::Mutex | Arg::Cond | Arg::Barrier | Arg::Rwlock | Arg::Sem | Arg::Spin
+            );
+            if !is_object {
+                continue;
+            }
+            let (value, ty) = (&call.args[index], &call.arg_types[index]);
+            let address = self.engine.scalar(&mut path.world.state, slot, value, ty);
+            let known: Vec<Expr> = path.world.objects.iter().map(|o| o.address).collect();
+            for other in known.into_iter().filter(|other| *other != address) {
+                let same = self.engine.same_address(other, address);
+                let pool = &self.engine.pool;
+                if pool.is_true(same) || pool.is_false(same) {
+                    continue;
+                }
+                let differs = self.engine.pool.not(same);
+                let state = &path.world.state;
+                if self.engine.may(state, same) && self.engine.may(state, differs) {
+                    return Some(same);
+                }
+            }
+        }
+        None
+    }
+
+    /// Decides whether two addresses are the same.
+    pub(super) fn decide_alias(&mut self, path: &mut Path, same: Expr, outcome: u32) {
+        let holds = match outcome {
+            0 => self.engine.pool.not(same),
+            _ => same,
+        };
+        path.decisions += 1;
+        path.world.state.path.push(holds);
     }
 
     /// Why a path is not followed further, if it is not.

@@ -17,6 +17,7 @@
 
 mod drive;
 mod key;
+pub mod nesting;
 mod registers;
 
 mod script;
@@ -24,6 +25,7 @@ mod walk;
 
 pub(super) use script::Script;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schedules::Archive;
@@ -35,6 +37,7 @@ use super::outcome::{Start, Task};
 use crate::Error;
 use crate::Options;
 use crate::analysis::Facts;
+use crate::analysis::locks::Site;
 use crate::model::Module;
 use crate::symbolic::portable::Names;
 
@@ -77,6 +80,33 @@ pub struct Native {
     pub complete: bool,
     /// What was not followed and where, each once.
     pub gaps: Vec<(String, Option<String>)>,
+    /// If not every order was followed: locks that the program's text lets threads take in a cycle.
+    pub suspects: Vec<nesting::Suspect>,
+    /// Every place that a suspect names: function, file, line and column.
+    pub places: BTreeMap<Site, Place>,
+}
+
+/// A place in the sources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub function: String,
+    pub file: String,
+    pub line: u32,
+    pub column: u32,
+}
+
+impl Place {
+    fn of(module: &Module, (func, id): Site) -> Self {
+        let function = &module.functions[func];
+        let at = &function.instrs[id].position;
+        let file = module.files.get(at.file as usize);
+        Self {
+            function: function.name.clone(),
+            file: file.cloned().unwrap_or_default(),
+            line: at.line,
+            column: at.column,
+        }
+    }
 }
 
 /// Follows the orders of a program.
@@ -109,10 +139,19 @@ pub(crate) fn explore(
     let walk = walk::Walk::new(ground.explorer(&task, &never), limits);
     let walked = walk.run(main, ground.assumed);
     let orders = walked.deadlocks.iter();
+    let complete = walked.gaps.is_empty() && !walked.cut_short;
+    let suspects = match complete {
+        true => Vec::new(),
+        false => nesting::suspects(module, facts),
+    };
+    let sites = suspects.iter().flat_map(|suspect| &suspect.members);
+    let sites = sites.flat_map(|(wants, held)| [*wants, *held]);
     Ok(Native {
         witnesses: orders.map(|steps| script::write(ground, steps)).collect(),
         states: walked.states,
-        complete: walked.gaps.is_empty() && !walked.cut_short,
+        complete,
         gaps: walked.gaps.into_iter().collect(),
+        places: sites.map(|site| (site, Place::of(module, site))).collect(),
+        suspects,
     })
 }

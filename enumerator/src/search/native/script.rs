@@ -85,6 +85,18 @@ impl Explorer<'_, '_> {
             match self.settle(&mut at) {
                 Settled::Open => {}
                 Settled::Fork { slot, outcomes } => return self.scripted_fork(at, slot, outcomes),
+                Settled::Alias { same } => {
+                    // Not a branch of the program: the archive's condition says it, and no decision does.
+                    let Some(Step::Branch { outcome }) = self.next_step() else {
+                        return self.gap_leaf(
+                            &mut at.path,
+                            None,
+                            "the order could not be followed",
+                        );
+                    };
+                    self.decide_alias(&mut at.path, same, outcome);
+                    continue;
+                }
                 Settled::Exit => return self.leaf(&mut at.path, Next::Exit),
                 Settled::Gap { slot, reason } => {
                     let place = self.standing(&at.path, slot);

@@ -129,7 +129,7 @@ impl<'a, 'm> Walk<'a, 'm> {
         match &settled {
             Settled::Exit => return,
             Settled::Gap { slot, reason } => return self.gap(&at, *slot, reason),
-            Settled::Fork { .. } => {}
+            Settled::Fork { .. } | Settled::Alias { .. } => {}
             Settled::Open => {
                 let asleep = sleep.iter().fold(0, |mask, (slot, _)| mask | bit(*slot));
                 let key = key(&at, &mut self.registers);
@@ -171,6 +171,7 @@ impl<'a, 'm> Walk<'a, 'm> {
                 let outcomes = outcomes.clone();
                 self.fork(next, slot, &outcomes);
             }
+            Settled::Alias { same } => self.alias(next, same),
             _ => self.moves(next),
         }
     }
@@ -191,6 +192,17 @@ impl<'a, 'm> Walk<'a, 'm> {
                 .take(&mut at.path, slot, branch, *outcome, *condition);
             let settled = self.explorer.settle(&mut at);
             let way = link(&from.way, Step::Branch { outcome: *outcome });
+            self.enter(at, settled, way, from.sleep.clone());
+        }
+    }
+
+    /// Whether two objects are one is decided by inputs, too.
+    fn alias(&mut self, from: Branching, same: crate::symbolic::expr::Expr) {
+        for outcome in [0, 1] {
+            let mut at = from.at.clone();
+            self.explorer.decide_alias(&mut at.path, same, outcome);
+            let settled = self.explorer.settle(&mut at);
+            let way = link(&from.way, Step::Branch { outcome });
             self.enter(at, settled, way, from.sleep.clone());
         }
     }
