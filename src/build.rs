@@ -7,13 +7,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use instrument_pass::{InstrumentOptions, LinkOptions, Staged};
 use schedules::Archive;
 
-use crate::enumerate::{
-    Choices, Enumerated, archive_beside, enumerate, forget_results, judge, take_values,
-};
+use crate::enumerate::{Choices, Found, archive_beside, conclude, enumerate, take_values};
 use crate::findings::Size;
 use crate::input::{Inputs, Prepared};
 use crate::{Verdict, installation};
@@ -57,7 +55,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     let archive_path = archive_beside(&output);
     for path in [&output, &archive_path] {
         if let Some(input) = inputs.overwritten_by(path) {
-            bail!(
+            fail!(
+                Overwritten,
                 "{}: would be overwritten; choose another -o",
                 input.display()
             );
@@ -70,8 +69,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     for name in &prepared.opaque {
         eprintln!("heddle: {name} has no bitcode: its functions are external");
     }
-    let enumerated = match &given {
-        Some(path) => Enumerated::before(Archive::read(Path::new(path))?),
+    let found = match &given {
+        Some(path) => Found {
+            archive: Archive::read(Path::new(path))?,
+            was_cut: false,
+        },
         None => enumerate(
             &prepared.bitcode,
             &choices,
@@ -79,22 +81,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
             &archive_path,
         )?,
     };
-    let archive = &enumerated.archive;
+    let archive = &found.archive;
     let staged = make(&prepared, archive, &inputs, &output, embeds, runtime)?;
     publish(archive, &archive_path, staged)?;
-    if given.is_none() {
-        forget_results(&choices, &archive_path, &enumerated);
-    }
-    println!("{}: follows {}", output.display(), archive_path.display());
-    println!("{}: {}", archive_path.display(), Size::of(archive));
-    Ok(judge(archive, &archive_path))
+    choices.say(&format!(
+        "{}: follows {}\n{}: {}",
+        output.display(),
+        archive_path.display(),
+        archive_path.display(),
+        Size::of(archive)
+    ))?;
+    Ok(conclude(&choices, &found, &archive_path))
 }
 
 fn output(inputs: &Inputs) -> Result<PathBuf> {
     match &inputs.output {
         Some(output) => Ok(output.clone()),
         None if inputs.are_sources() => Ok(PathBuf::from("a.out")),
-        None => bail!("say where to put the executable: -o PROGRAM"),
+        None => fail!(WrongUse, "say where to put the executable: -o PROGRAM"),
     }
 }
 
@@ -104,7 +108,7 @@ fn file_name(path: &Path) -> String {
 }
 
 /// Instruments, optimizes and links.
-fn make(
+pub(crate) fn make(
     prepared: &Prepared,
     archive: &Archive,
     inputs: &Inputs,
@@ -130,7 +134,7 @@ fn make(
 }
 
 /// Puts both in place; if the executable cannot be, the old archive comes back.
-fn publish(archive: &Archive, path: &Path, staged: Staged) -> Result<()> {
+pub(crate) fn publish(archive: &Archive, path: &Path, staged: Staged) -> Result<()> {
     let old = std::fs::read(path).ok();
     archive.write(path)?;
     let Err(error) = staged.publish() else {

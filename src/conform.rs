@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use schedules::Archive;
 use schedules::conform::{NotAllowed, conform};
 use schedules::trace::Trace;
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
             Ok(Verdict::Findings)
         }
         Err(error @ (NotAllowed::OtherProgram | NotAllowed::OtherPlan)) => {
-            bail!("{shown}: {error}")
+            fail!(OtherProgram, "{shown}: {error}")
         }
     }
 }

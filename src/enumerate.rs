@@ -3,16 +3,17 @@
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use instrument_pass::Bitcode;
 use schedules::Archive;
 
 use crate::Verdict;
+use crate::codes::Code;
 use crate::findings::{self, Size};
 use crate::input::Inputs;
-use crate::progress::Reporter;
+use crate::progress::{Reporter, Voice};
 
 #[derive(clap::Args)]
 #[command(after_help = enumeration_options!(), override_usage = "heddle enumerate PROGRAM [-o ARCHIVE] [OPTIONS]")]
@@ -36,6 +37,8 @@ pub(crate) struct Choices {
     pub(crate) jobs: usize,
     /// Where results are kept for the next run, if the user said where.
     pub(crate) store: Option<PathBuf>,
+    /// How much is said meanwhile.
+    pub(crate) voice: Voice,
 }
 
 impl Choices {
@@ -48,11 +51,12 @@ impl Choices {
             memory_limit: None,
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
             store: None,
+            voice: take_voice(words),
         };
         if let Some(number) = take_values(words, "--threads")?.pop() {
             choices.threads = match number.parse() {
                 Ok(number) if number > 0 => number,
-                _ => bail!("--threads {number}: not a number of threads"),
+                _ => fail!(WrongUse, "--threads {number}: not a number of threads"),
             };
         }
         for name in ["--time", "--time-limit"] {
@@ -71,13 +75,34 @@ impl Choices {
         if let Some(number) = take_values(words, "--jobs")?.pop() {
             choices.jobs = match number.parse() {
                 Ok(number) if number > 0 => number,
-                _ => bail!("--jobs {number}: not a number of jobs"),
+                _ => fail!(WrongUse, "--jobs {number}: not a number of jobs"),
             };
         }
         choices.store = take_values(words, "--store")?.pop().map(PathBuf::from);
         choices.assumptions = take_values(words, "--assume")?;
         Ok(choices)
     }
+
+    /// A result for people, unless they want to hear of errors only.
+    pub(crate) fn say(&self, text: &str) -> Result<()> {
+        match self.voice {
+            Voice::Quiet => Ok(()),
+            _ => crate::output::print(&format!("{text}\n")),
+        }
+    }
+}
+
+/// `--quiet`, `--verbose` and `--log-json`; the last one counts.
+fn take_voice(words: &mut Vec<OsString>) -> Voice {
+    let named = |word: &OsString| match word.to_str() {
+        Some("--quiet") => Some(Voice::Quiet),
+        Some("--verbose") => Some(Voice::Verbose),
+        Some("--log-json") => Some(Voice::Json),
+        _ => None,
+    };
+    let voice = words.iter().filter_map(named).next_back();
+    words.retain(|word| named(word).is_none());
+    voice.unwrap_or_default()
 }
 
 /// A number of bytes, with `K`, `M` or `G` behind it or without.
@@ -100,9 +125,9 @@ pub(crate) fn take_values(words: &mut Vec<OsString>, name: &str) -> Result<Vec<S
     while let Some(word) = rest.next() {
         let text = word.to_string_lossy();
         if text == name {
-            let value = rest
-                .next()
-                .with_context(|| format!("{name} needs a value"))?;
+            let Some(value) = rest.next() else {
+                fail!(WrongUse, "{name} needs a value");
+            };
             values.push(value.to_string_lossy().into_owned());
         } else if let Some(value) = text.strip_prefix(name).and_then(|t| t.strip_prefix('=')) {
             values.push(value.to_owned());
@@ -124,15 +149,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
         None => inputs.first().with_extension("heddle"),
     };
     if let Some(input) = inputs.overwritten_by(&output) {
-        bail!("{}: would be overwritten by the archive", input.display());
+        fail!(
+            Overwritten,
+            "{}: would be overwritten by the archive",
+            input.display()
+        );
     }
     let prepared = inputs.prepare()?;
-    let enumerated = enumerate(&prepared.bitcode, &choices, &stem(&output), &output)?;
-    let archive = &enumerated.archive;
-    archive.write(&output)?;
-    forget_results(&choices, &output, &enumerated);
-    println!("{}: {}", output.display(), Size::of(archive));
-    Ok(judge(archive, &output))
+    let found = enumerate(&prepared.bitcode, &choices, &stem(&output), &output)?;
+    found.archive.write(&output)?;
+    choices.say(&format!(
+        "{}: {}",
+        output.display(),
+        Size::of(&found.archive)
+    ))?;
+    Ok(conclude(&choices, &found, &output))
 }
 
 /// The archive's file name without its extension: what the program is called.
@@ -148,37 +179,27 @@ fn store_beside(archive: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The archive is written: what was kept for the case that it would not be can go, unless the user wants it or a limit left work to do.
-pub(crate) fn forget_results(choices: &Choices, archive: &Path, enumerated: &Enumerated) {
-    if choices.store.is_some() {
-        return;
-    }
-    let store = store_beside(archive);
-    match enumerated.ended {
-        None => enumerator::remove_store(&store),
-        Some(_) if store.exists() => eprintln!(
-            "heddle: what was found is kept in {}: the same command with more time or memory goes on from there",
-            store.display()
-        ),
-        Some(_) => {}
-    }
-}
-
-/// What came of an enumeration.
-pub(crate) struct Enumerated {
+/// An archive, and whether there is more to find.
+pub(crate) struct Found {
     pub(crate) archive: Archive,
-    /// Why it ended before it was complete, if it did.
-    ended: Option<&'static str>,
+    /// Somebody or a limit ended the search: the same command goes on where it was.
+    pub(crate) was_cut: bool,
 }
 
-impl Enumerated {
-    /// An archive that was made before.
-    pub(crate) fn before(archive: Archive) -> Self {
-        Self {
-            archive,
-            ended: None,
-        }
+/// The archive is written. What was kept for the case that it would not be can go, unless the user wants it or needs it to go on.
+pub(crate) fn conclude(choices: &Choices, found: &Found, path: &Path) -> Verdict {
+    if !found.was_cut && choices.store.is_none() {
+        enumerator::remove_store(&store_beside(path));
     }
+    let verdict = judge(&found.archive, path);
+    if found.was_cut {
+        let store = choices.store.clone().unwrap_or_else(|| store_beside(path));
+        eprintln!(
+            "heddle: ended early; what was found is kept in {}: the same command goes on from there",
+            store.display()
+        );
+    }
+    verdict
 }
 
 /// Runs the enumerator, with progress; `archive` is where its result will be.
@@ -187,7 +208,7 @@ pub(crate) fn enumerate(
     choices: &Choices,
     name: &str,
     archive: &Path,
-) -> Result<Enumerated> {
+) -> Result<Found> {
     let store = match &choices.store {
         Some(store) => store.clone(),
         None => store_beside(archive),
@@ -204,19 +225,30 @@ pub(crate) fn enumerate(
         jobs: choices.jobs,
         store: Some(store),
     };
-    let mut reporter = Reporter::new();
+    let mut reporter = Reporter::new(choices.voice);
+    let began = Instant::now();
     let mut last = enumerator::Progress::default();
+    let mut is_stopped = false;
     let archive = enumerator::enumerate(&prepared.0, &options, &mut |progress| {
-        reporter.report(progress);
+        is_stopped |= reporter.report(progress);
         last = progress.clone();
-        ControlFlow::Continue(())
+        match is_stopped {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     });
+    let is_late = choices
+        .time_limit
+        .is_some_and(|limit| began.elapsed() > limit);
+    let is_large = choices
+        .memory_limit
+        .is_some_and(|limit| last.peak_memory > limit);
     reporter.conclude(&last);
     let archive = archive?;
     check_own_work(&archive)?;
-    Ok(Enumerated {
+    Ok(Found {
+        was_cut: !archive.gaps.is_empty() && (is_stopped || is_late || is_large),
         archive,
-        ended: last.ended,
     })
 }
 
@@ -229,17 +261,18 @@ fn check_own_work(archive: &Archive) -> Result<()> {
             None => return Ok(()),
         },
     };
-    bail!(
+    fail!(
+        OurFault,
         "a fault in Heddle, please report it: its archive of this program breaks a rule ({broken}); nothing was written"
     )
 }
 
 /// Stops before anything is explored if the program uses what cannot be enforced; all of it in one message.
-fn refuse_unsupported(prepared: &Bitcode) -> Result<()> {
+pub(crate) fn refuse_unsupported(prepared: &Bitcode) -> Result<()> {
     let found = instrument_pass::unsupported(prepared)?;
     let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
     if !lines.is_empty() {
-        bail!("{}", lines.join("\nheddle: error: "));
+        fail!(Refused, "{}", lines.join("\n"));
     }
     Ok(())
 }
@@ -251,8 +284,9 @@ pub(crate) fn judge(archive: &Archive, path: &Path) -> Verdict {
         return Verdict::Fine;
     }
     eprintln!(
-        "heddle: warning: {} is incomplete; a run that leaves what was explored is stopped there:",
-        path.display()
+        "heddle: warning: {} is incomplete; a run that leaves what was explored is stopped there [{}]:",
+        path.display(),
+        Code::Incomplete
     );
     for gap in &gaps {
         eprintln!("  {gap}");
@@ -278,9 +312,9 @@ mod tests {
     #[test]
     fn our_options_are_taken_out() {
         let mut line =
-            words("--threads 4 a.c -O3 --assume=argc==2 --assume n<3 -lm --time-limit 9");
+            words("--threads 4 a.c -O3 --assume=argc==2 --quiet --assume n<3 -lm --time-limit 9");
         let choices = Choices::take(&mut line).unwrap();
-        assert_eq!(choices.threads, 4);
+        assert_eq!((choices.threads, choices.voice), (4, Voice::Quiet));
         assert_eq!(choices.assumptions, ["argc==2", "n<3"]);
         assert_eq!(choices.time_limit, Some(Duration::from_secs(9)));
         assert_eq!(line, words("a.c -O3 -lm"));

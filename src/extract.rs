@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use instrument_pass::{Bitcode, Native, Origin, externals};
 
 use crate::Verdict;
@@ -82,10 +82,13 @@ pub(crate) fn gather_vetted(binary: &Path) -> Result<Program> {
     let shown = binary.display();
     let bytes = std::fs::read(&binary).with_context(|| shown.to_string())?;
     let Some(file) = File::parse(&bytes) else {
-        bail!("{shown}: not a 64-bit little-endian ELF file");
+        fail!(NotAProgram, "{shown}: not a 64-bit little-endian ELF file");
     };
     let Some(section) = file.section(UNIT_SECTION) else {
-        bail!("{shown}: no bitcode in it; build it with `heddle cc` as the compiler");
+        fail!(
+            NoBitcode,
+            "{shown}: no bitcode in it; build it with `heddle cc` as the compiler"
+        );
     };
     let units = Unit::decode(section).with_context(|| shown.to_string())?;
     let links = Link::decode(&file.sections(LINK_SECTION)).with_context(|| shown.to_string())?;

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use instrument_pass::{Bitcode, Origin};
 
 use crate::cc::arguments::{Invocation, Mode, Word};
@@ -70,11 +70,15 @@ impl Inputs {
             }
         }
         if inputs.files.is_empty() {
-            bail!("no input; give C sources, bitcode (.bc), or one program made with `heddle cc`");
+            fail!(
+                WrongUse,
+                "no input; give C sources, bitcode (.bc), or one program made with `heddle cc`"
+            );
         }
         // Without `-c` the only other modes are the ones that make no program.
         if invocation.mode != Mode::Link {
-            bail!(
+            fail!(
+                WrongUse,
                 "this command makes a program; leave out the flag that stops the compiler earlier (-c, -S, -E, -M, ...)"
             );
         }
@@ -139,7 +143,8 @@ impl Inputs {
                     vet(path)?;
                     Bitcode::read(path)?
                 }
-                Input::Binary(path) => bail!(
+                Input::Binary(path) => fail!(
+                    NotAProgram,
                     "{}: a program or object made by a compiler stands alone; link with `heddle cc` and give the result",
                     path.display()
                 ),
@@ -184,7 +189,8 @@ fn by_contents(path: &Path) -> Result<Input> {
     if File::parse(&bytes).is_some() || extract::behind_libtool(path) != path {
         return Ok(Input::Binary(path.to_owned()));
     }
-    bail!(
+    fail!(
+        NotAProgram,
         "{}: neither a C source (.c), nor bitcode, nor a program made with `heddle cc`",
         path.display()
     )

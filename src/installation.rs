@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 /// The runtime's file name in both layouts.
 const RUNTIME: &str = "libheddle_rt.a";
@@ -19,7 +19,8 @@ pub(crate) fn runtime_library() -> Result<PathBuf> {
             return Ok(place.clone());
         }
     }
-    bail!(
+    fail!(
+        MissingRuntime,
         "the runtime library {RUNTIME} is missing; looked at {} \
          (in a build tree run `cargo build --workspace`, else install Heddle again)",
         places

@@ -17,10 +17,17 @@ Options of the enumeration:
       --jobs N           explore on N threads [default: all cores]; the archive does not depend on it
       --store DIR        keep results there and use those of earlier runs; without it they are kept beside the
                          archive until it is written, so an enumeration that was killed goes on where it was
+      --quiet            errors and warnings only
+      --verbose          progress from the beginning, and often
+      --log-json         progress as JSON on standard error, one object a line
 
-An incomplete archive is written, its gaps are listed, and the exit status is 1."
+Ctrl-C ends the search in a valid archive that says what is missing; the same command goes on later. An incomplete
+archive is written, its gaps are listed, and the exit status is 1."
     };
 }
+
+#[macro_use]
+mod codes;
 
 mod analyze;
 mod build;
@@ -30,16 +37,22 @@ mod conform;
 mod diff;
 mod doctor;
 mod enumerate;
+mod explain;
 mod explain_archive;
 mod extract;
 mod findings;
 mod input;
 mod inspect;
 mod installation;
+mod native;
 mod output;
 mod prepare;
 mod progress;
+mod provoke;
+mod replay;
+mod report;
 mod run;
+mod stats;
 mod vet;
 
 use std::process::ExitCode;
@@ -82,19 +95,18 @@ enum Command {
     Vet(vet::Arguments),
     /// Reports the deadlocks in an archive's schedules
     Check(check::Arguments),
+    /// Shows a finding happening in the real program
+    Replay(replay::Arguments),
     /// Prints an archive: its epochs, decisions and schedules
     Inspect(inspect::Arguments),
-    /// Says why an epoch decides what it decides: branch, condition, early or late, why not elastic
-    Explain {
-        /// The archive
-        archive: std::path::PathBuf,
-        /// EPOCH or EPOCH/DECISION
-        what: String,
-    },
     /// Says what changed between two archives, by epoch and schedule; status 1 if anything did
     Diff(diff::Arguments),
     /// Says whether a logged run followed its archive, and which schedules it followed
     Conform(conform::Arguments),
+    /// Says where a run waited, by source line
+    Stats(stats::Arguments),
+    /// Explains a code such as HD0101 at the end of a message
+    Explain(explain::Arguments),
     /// Says what this machine lacks for Heddle, and how to get it
     Doctor(doctor::Arguments),
 }
@@ -131,10 +143,12 @@ fn main() -> ExitCode {
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Vet(arguments) => vet::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
-        Command::Explain { archive, what } => explain_archive::run(&archive, &what),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Conform(arguments) => conform::run(&arguments),
+        Command::Stats(arguments) => stats::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
     finish(result)
@@ -144,7 +158,7 @@ fn finish<T: Into<ExitCode>>(result: anyhow::Result<T>) -> ExitCode {
     match result {
         Ok(verdict) => verdict.into(),
         Err(error) => {
-            eprintln!("heddle: error: {error:#}");
+            eprintln!("{}", codes::message(&error));
             ExitCode::from(2)
         }
     }

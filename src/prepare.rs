@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use crate::Verdict;
 use crate::extract::write_whole;
@@ -31,10 +31,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     words.retain(|word| word != "--sites");
     let inputs = Inputs::parse(&words)?;
     let Some(output) = &inputs.output else {
-        bail!("say where to write the bitcode: -o FILE");
+        fail!(WrongUse, "say where to write the bitcode: -o FILE");
     };
     if let Some(input) = inputs.overwritten_by(output) {
-        bail!("{}: would be overwritten", input.display());
+        fail!(Overwritten, "{}: would be overwritten", input.display());
     }
     let prepared = inputs.prepare()?;
     let sites = instrument_pass::site_table(&prepared.bitcode)?;

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use schedules::trace::{RecordKind, Trace};
 
 use crate::findings::counted;
 
 /// Options come before the program; everything behind it is the program's.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Use this archive instead of the one beside the program
     #[arg(long, value_name = "FILE")]
@@ -20,9 +21,16 @@ pub(crate) struct Arguments {
     /// Run without any order, as if the program had never been enforced
     #[arg(long, conflicts_with = "archive")]
     native: bool,
+    /// Run the program (sources, bitcode, or made with `heddle cc`) without Heddle, with delays placed to provoke a deadlock that enforcement
+    /// avoids; status 1 if it hangs
+    #[arg(long, conflicts_with_all = ["archive", "native", "trace", "stats", "jitter", "policy", "stall"])]
+    explore_native: bool,
     /// Write every node to FILE, for `heddle conform`
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Write where the run waited to FILE, for `heddle stats`
+    #[arg(long, value_name = "FILE", conflicts_with = "native")]
+    stats: Option<PathBuf>,
     /// Random delays around every node
     #[arg(long, value_name = "SEED")]
     jitter: Option<u64>,
@@ -45,8 +53,22 @@ pub(crate) struct Arguments {
     program: Vec<OsString>,
 }
 
+const EXAMPLES: &str = "\
+The exit status is the program's own; 128 and the signal's number if a signal ended it.
+
+Examples:
+  heddle run ./prog 4                      # follow prog.heddle, and say which way it went
+  heddle run --jitter 7 ./prog 4           # the same under random delays
+  heddle run --explore-native prog.c 4     # natively, with delays that provoke a deadlock if there is one
+  heddle run --native ./prog 4             # as if it had never been enforced
+  heddle run --trace run.trace ./prog 4 && heddle conform prog.heddle run.trace
+  heddle run --stats run.stats ./prog 4 && heddle stats run.stats";
+
 /// The program's own exit status is the command's.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.explore_native {
+        return crate::provoke::run(Path::new(&arguments.program[0]), &arguments.program[1..]);
+    }
     let program = locate(Path::new(&arguments.program[0]))?;
     let scratch = Scratch::new(arguments);
     let options = options(arguments, scratch.trace.as_deref())?;
@@ -68,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// A name without a slash is a file here, not a program on `PATH`: enforced programs are not installed there.
 fn locate(name: &Path) -> Result<PathBuf> {
     if !name.is_file() {
-        bail!("{}: no such program", name.display());
+        fail!(NoSuchProgram, "{}: no such program", name.display());
     }
     std::path::absolute(name).with_context(|| name.display().to_string())
 }
@@ -90,6 +112,10 @@ fn options(arguments: &Arguments, trace: Option<&Path>) -> Result<String> {
     if let Some(path) = trace {
         items.push(format!("trace={}", value(path)?));
     }
+    if let Some(path) = &arguments.stats {
+        let path = std::path::absolute(path).with_context(|| path.display().to_string())?;
+        items.push(format!("stats={}", value(&path)?));
+    }
     if let Some(seed) = arguments.jitter {
         items.push(format!("jitter={seed}"));
     }
@@ -106,7 +132,8 @@ fn options(arguments: &Arguments, trace: Option<&Path>) -> Result<String> {
 fn value(path: &Path) -> Result<&str> {
     match path.to_str() {
         Some(text) if !text.contains(':') => Ok(text),
-        _ => bail!(
+        _ => fail!(
+            WrongUse,
             "{}: a path with a colon or odd bytes cannot be passed to the program",
             path.display()
         ),

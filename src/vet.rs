@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use instrument_pass::Bitcode;
 
 use crate::{Verdict, extract};
@@ -30,7 +30,8 @@ pub(crate) fn vet(file: &Path) -> Result<()> {
         .status()
         .context("cannot start a child process")?;
     match status.signal() {
-        Some(_) => bail!(
+        Some(_) => fail!(
+            NotBitcode,
             "{}: not usable bitcode: LLVM crashes on it; the file is damaged, or made by another LLVM than 19",
             file.display()
         ),

@@ -9,3 +9,4 @@ pub mod manifest;
 pub mod micro;
 pub mod process;
 pub mod soundness;
+pub mod verdicts;

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory as _, Parser, Subcommand};
+use heddle_bench::verdicts;
 
 /// Measures Heddle and tries to break it.
 #[derive(Parser)]
@@ -43,6 +44,8 @@ enum Command {
         #[arg(long, default_value_t = 10)]
         programs: u64,
     },
+    /// Both verdicts on the corpus's deadlock programs, or those whose names contain a word
+    Deadlocks { words: Vec<String> },
     /// Prints the program of a seed
     Program(soak::Named),
 }
@@ -74,6 +77,23 @@ fn run(command: Option<Command>) -> Result<bool> {
             first_seed,
             programs,
         } => soak::plant(first_seed, programs),
+        Command::Deadlocks { words } => deadlocks(&words),
         Command::Program(named) => soak::show(&named),
     }
+}
+
+/// Prints the table; true if every row is right.
+fn deadlocks(words: &[String]) -> Result<bool> {
+    let heddle = heddle_bench::soundness::trial::Heddle::find()?;
+    let folder = tempfile::tempdir()?;
+    let programs = verdicts::programs(words)?;
+    let mut right = 0;
+    println!("{:28} {:20}   {:20}", "program", "archive", "native");
+    for program in &programs {
+        let row = verdicts::ask(&heddle, program, folder.path())?;
+        right += usize::from(row.is_right());
+        println!("{}", verdicts::line(&row));
+    }
+    println!("{right} of {} right", programs.len());
+    Ok(right == programs.len())
 }

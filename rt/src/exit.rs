@@ -30,7 +30,7 @@ extern "C" fn at_exit() {
 pub(crate) fn close(world: &World) {
     trace::flush_all(world);
     if world.options.stats {
-        stats::print(world);
+        stats::at_exit(world);
     }
     if world::freed() {
         // Relaxed: a number for people.

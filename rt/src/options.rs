@@ -46,6 +46,8 @@ pub(crate) struct Options {
     pub(crate) jitter: Option<u64>,
     /// Print numbers at exit.
     pub(crate) stats: bool,
+    /// File to write them to instead, all of them, for `heddle stats`.
+    pub(crate) stats_file: Option<String>,
     /// Report who waits for whom after this many seconds without progress; 0: never.
     pub(crate) stall: u64,
     /// Say once when order keeps everybody waiting for a thread that is in a system call. Off when `stall` was given.
@@ -63,6 +65,7 @@ impl Default for Options {
             trace: None,
             jitter: None,
             stats: false,
+            stats_file: None,
             stall: 0,
             notice: true,
             help: false,
@@ -92,7 +95,10 @@ pub(crate) const HELP: &[(&str, &str)] = &[
         "jitter=SEED",
         "random delays around every node, for testing",
     ),
-    ("stats=1", "print nodes, waits and decisions at exit"),
+    (
+        "stats=1|FILE",
+        "print nodes, waits and decisions at exit, or write them to FILE for `heddle stats`",
+    ),
     (
         "stall=SECONDS",
         "report who waits for whom when nothing moves for so long; 0: not even when all wait for a system call",
@@ -142,7 +148,7 @@ fn set<'a>(options: &mut Options, key: &'a str, value: &'a str) -> Result<(), Wr
     let bad = Wrong::BadValue { key, value };
     match (key, value) {
         ("archive", "none") => options.archive = Where::None,
-        ("archive" | "trace", "") => return Err(bad),
+        ("archive" | "trace" | "stats", "") => return Err(bad),
         ("archive", path) => options.archive = Where::Path(path.to_owned()),
         ("policy", "abort") => options.policy = Policy::Abort,
         ("policy", "free") => options.policy = Policy::Free,
@@ -152,12 +158,16 @@ fn set<'a>(options: &mut Options, key: &'a str, value: &'a str) -> Result<(), Wr
         ("jitter", seed) => options.jitter = Some(seed.parse().map_err(|_| bad)?),
         ("stats", "0") => options.stats = false,
         ("stats", "1") => options.stats = true,
+        ("stats", path) => {
+            options.stats = true;
+            options.stats_file = Some(path.to_owned());
+        }
         ("stall", seconds) => {
             options.stall = seconds.parse().map_err(|_| bad)?;
             options.notice = false;
         }
         ("help", "" | "1") => options.help = true,
-        ("policy" | "deadlock" | "stats" | "help", _) => return Err(bad),
+        ("policy" | "deadlock" | "help", _) => return Err(bad),
         _ => return Err(Wrong::UnknownKey(key)),
     }
     Ok(())
@@ -181,10 +191,16 @@ mod tests {
                 trace: Some("t".into()),
                 jitter: Some(7),
                 stats: true,
+                stats_file: None,
                 stall: 3,
                 notice: false,
                 help: false,
             }
+        );
+        let file = parse("stats=run.stats").unwrap();
+        assert_eq!(
+            (file.stats, file.stats_file.as_deref()),
+            (true, Some("run.stats"))
         );
         assert_eq!(parse("archive=none").unwrap().archive, Where::None);
         assert_eq!(parse("").unwrap(), Options::default());

@@ -1,5 +1,7 @@
 //! Numbers for people, with `stats=1`: where the program synchronizes, where it waits, and for how long.
 //!
+//! With `stats=FILE` all of them go to a file that `heddle stats` reads: see [`write`].
+//!
 //! Counted only for watched threads. Times are of the monotonic clock; a wait shorter than [`NOTICEABLE`] counts as none.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +10,7 @@ use schedules::ArchivedArchive;
 use schedules::archive::SiteId;
 
 use crate::block::Block;
-use crate::sys::{clock, stderr};
+use crate::sys::{clock, file, stderr};
 use crate::world::World;
 
 /// Nanoseconds from which on a wait is counted.
@@ -70,7 +72,15 @@ pub(crate) fn timed(own: &Block, site: u32, wait: impl FnOnce() -> bool) -> bool
 }
 
 /// At exit.
-pub(crate) fn print(world: &World) {
+pub(crate) fn at_exit(world: &World) {
+    match &world.options.stats_file {
+        Some(path) => write(world, path),
+        None => print(world),
+    }
+}
+
+/// Sites where something happened, with their [`Counts`], and the sums of all.
+fn gather(world: &World) -> (Vec<(u32, [u64; 3])>, [u64; 3]) {
     let mut rows: Vec<(u32, [u64; 3])> = Vec::new();
     let mut total = [0; 3];
     for (site, row) in world.stats.sites.iter().enumerate() {
@@ -83,6 +93,39 @@ pub(crate) fn print(world: &World) {
             rows.push((site as u32, row));
         }
     }
+    (rows, total)
+}
+
+/// Text, fields separated by tabs: `heddle-stats 1`; the program's name; epochs, decisions, threads; then one line a site:
+/// nodes, waits, nanoseconds waited, `file:line`, function. The beginning of epochs has neither place nor function.
+fn write(world: &World, path: &str) {
+    let (rows, _) = gather(world);
+    let (epochs, decisions) = world.reached();
+    // Relaxed: numbers for people.
+    let threads = world.numbers.load(Ordering::Relaxed);
+    let name = &world.archive.program.name;
+    let mut text = format!("heddle-stats 1\nprogram\t{name}\n");
+    text += &format!("run\t{epochs}\t{decisions}\t{threads}\n");
+    for (site, [nodes, waits, time]) in rows {
+        text += &format!("site\t{nodes}\t{waits}\t{time}\t");
+        if (site as usize) < world.archive.sites.len() {
+            let id = SiteId(site);
+            let function = world.archive.text(world.archive.site(id).function.into());
+            text += &format!("{}\t{function}\n", world.archive.place(id));
+        } else {
+            text += "\t\n";
+        }
+    }
+    match file::create(path) {
+        Ok(descriptor) => file::write_all(descriptor, text.as_bytes()),
+        Err(file::Failed(error)) => {
+            stderr::line(format_args!("heddle: stats: {path}: {error}"));
+        }
+    }
+}
+
+fn print(world: &World) {
+    let (mut rows, total) = gather(world);
     let (epochs, decisions) = world.reached();
     let [nodes, waits, nanoseconds] = total;
     stderr::line(format_args!(

@@ -500,7 +500,7 @@ pub struct Held {
 pub struct InputValue {
     /// For example `argc`, `argv[1]`, `atoi() at main.c:12`.
     pub name: TextId,
-    /// Printed for people.
+    /// Printed for people. Empty: not an input, but a fact that was approximated and on which the path depends.
     pub value: String,
 }
 

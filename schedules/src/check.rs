@@ -11,103 +11,26 @@
 //! Deliberately absent: finding deadlocks. The enumerator did that; here they are told.
 
 mod cause;
+mod finding;
 mod json;
+pub mod native;
 mod report;
 mod route;
+pub mod suppress;
 mod warnings;
 
 pub use cause::Cause;
+pub use finding::{Blocked, Confidence, Explored, Finding, Line, Scope, Verdict};
 pub use json::to_json;
 pub use report::{Sources, to_text};
 pub use route::{Event, Visit};
-pub use warnings::Warning;
+pub use warnings::{Note, Warning};
 
-use crate::archive::{Archive, EpochId, Next, SiteId, SiteKind, StepId, Stuck};
+use crate::archive::{Archive, EpochId, InputValue, Next, SiteId, SiteKind, StepId, Stuck};
 use crate::conform::Decided;
 use crate::ids::Id;
 use crate::paths::{Counts, Paths};
 use route::Routes;
-
-/// What the checker found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// The program's name.
-    pub program: String,
-    /// How much was looked at.
-    pub counts: Counts,
-    /// The bound on live threads under which this holds.
-    pub thread_bound: u32,
-    /// Assumptions on inputs under which this holds.
-    pub assumptions: Vec<String>,
-    /// By cause.
-    pub findings: Vec<Finding>,
-    /// What no schedule of the archive suffers from, but is worth knowing.
-    pub warnings: Vec<Warning>,
-    /// What the archive does not cover: reason and place.
-    pub gaps: Vec<(String, Option<String>)>,
-}
-
-/// One cause of deadlocks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// What kind.
-    pub cause: Cause,
-    /// The threads that make the deadlock.
-    pub threads: Vec<Blocked>,
-    /// The threads that are blocked because of it.
-    pub others: Vec<Blocked>,
-    /// When it happens: conjuncts in the program's variables. Empty: always.
-    pub condition: Vec<String>,
-    /// An input that leads there, as (name, value).
-    pub input: Vec<(String, String)>,
-    /// False if it begins in an over-approximated state, so that it may not be possible.
-    pub certain: bool,
-    /// How the program gets there, epoch by epoch; empty if the archive's beginning does not lead there.
-    pub route: Vec<Visit>,
-    /// The last epoch's events in an order that leads there.
-    pub events: Vec<Event>,
-    /// How many deadlock leaves show this cause.
-    pub leaves: usize,
-}
-
-/// A thread that cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Blocked {
-    /// Its slot in the last epoch.
-    pub slot: u16,
-    /// The function it began with.
-    pub entry: String,
-    /// Where it was created, if that is known.
-    pub created: Option<String>,
-    /// What it wants to do, as the text form calls it.
-    pub operation: String,
-    /// On which object.
-    pub object: String,
-    /// The blocking call and the calls that lead to it, innermost first: (function, position).
-    pub stack: Vec<(String, Line)>,
-    /// What it holds, and where it took that.
-    pub holds: Vec<(String, Line)>,
-    /// Slots it waits for.
-    pub waits_for: Vec<u16>,
-}
-
-/// A source line.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Line {
-    /// File as the compiler saw it.
-    pub file: String,
-    /// From 1; 0 if unknown.
-    pub line: u32,
-    /// From 1; 0 if unknown.
-    pub column: u32,
-}
-
-impl std::fmt::Display for Line {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { file, line, .. } = self;
-        crate::view::Place { file, line: *line }.fmt(f)
-    }
-}
 
 /// Checks an archive whose ids are in range.
 pub fn check(archive: &Archive) -> Verdict {
@@ -123,12 +46,14 @@ pub fn check(archive: &Archive) -> Verdict {
     }
     Verdict {
         program: archive.program.name.clone(),
+        scope: Scope::Archive,
         counts: Counts::of(archive),
         thread_bound: archive.program.thread_bound,
         assumptions: archive.program.assumptions.clone(),
-        findings: findings.into_iter().map(|(_, finding)| finding).collect(),
+        findings: name(findings.into_iter().map(|(_, finding)| finding).collect()),
         warnings: warnings::warnings(archive),
         gaps: gaps(archive),
+        explored: None,
     }
 }
 
@@ -171,7 +96,7 @@ fn merge(known: &mut Finding, other: Finding) {
     let leaves = known.leaves + other.leaves;
     let rank = |finding: &Finding| {
         (
-            !finding.certain,
+            !finding.is_certain(),
             finding.input.is_empty() && !finding.condition.is_empty(),
             finding.route.is_empty(),
             finding.route.len(),
@@ -181,6 +106,73 @@ fn merge(known: &mut Finding, other: Finding) {
         *known = other;
     }
     known.leaves = leaves;
+}
+
+/// Gives every finding its stable name; alike ones are numbered in their order.
+fn name(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let mut known: Vec<String> = Vec::new();
+    for finding in &mut findings {
+        let mut parts: Vec<String> = finding.threads.iter().map(role).collect();
+        parts.sort();
+        let id = finding::stable_id(finding.cause.code(), &parts);
+        let earlier = known.iter().filter(|other| **other == id).count();
+        known.push(id.clone());
+        finding.id = match earlier {
+            0 => id,
+            _ => format!("{id}.{}", earlier + 1),
+        };
+    }
+    findings
+}
+
+/// What a thread does in a deadlock, without line numbers.
+fn role(thread: &Blocked) -> String {
+    let calls: Vec<&str> = thread.stack.iter().map(|(name, _)| name.as_str()).collect();
+    let holds: Vec<&str> = thread.holds.iter().map(|(name, _)| name.as_str()).collect();
+    let Blocked {
+        entry,
+        operation,
+        object,
+        ..
+    } = thread;
+    let (calls, holds) = (calls.join("<"), holds.join(","));
+    format!("{entry} {operation} {object} in {calls} with {holds}")
+}
+
+/// Which facts were not known: those that the leaf names, and the state of a later epoch, which is joined from all ways in.
+fn confidence(
+    archive: &Archive,
+    certain: bool,
+    input: &[InputValue],
+    route: &[Visit],
+) -> Confidence {
+    if certain {
+        return Confidence::Certain;
+    }
+    let mut unknown: Vec<String> = input
+        .iter()
+        .filter(|value| value.value.is_empty())
+        .map(|value| archive.texts[value.name.index()].clone())
+        .collect();
+    match route {
+        [] => unknown.push("how the program's beginning leads here".to_owned()),
+        [.., last] if route.len() > 1 => {
+            let at = &archive.epochs[last.epoch.index()];
+            let places: Vec<String> = at
+                .contexts
+                .iter()
+                .filter_map(|context| archive.contexts[context.index()].frames.last())
+                .map(|site| archive.place(*site).to_string())
+                .collect();
+            let epoch = last.epoch;
+            unknown.push(format!(
+                "with which values {epoch} begins (threads at {}): it joins every way in",
+                places.join(", ")
+            ));
+        }
+        _ => {}
+    }
+    Confidence::Possible { unknown }
 }
 
 /// The findings of one deadlock leaf.
@@ -223,12 +215,15 @@ fn explain(
                 condition: condition.iter().map(text).collect(),
                 input: input
                     .iter()
+                    .filter(|value| !value.value.is_empty())
                     .map(|value| (text(&value.name), value.value.clone()))
                     .collect(),
-                certain: *certain,
+                confidence: confidence(archive, *certain, input, &route),
                 route: route.clone(),
                 events: route::events(archive, epoch, &last),
                 leaves: 1,
+                suppressed: None,
+                id: String::new(),
             };
             (key(&finding), finding)
         })
@@ -263,17 +258,6 @@ impl Blocked {
                 })
                 .collect(),
             waits_for: stuck.waits_for.clone(),
-        }
-    }
-}
-
-impl Line {
-    fn of(archive: &Archive, site: SiteId) -> Self {
-        let position = &archive.sites[site.index()].position;
-        Self {
-            file: archive.texts[position.file.index()].clone(),
-            line: position.line,
-            column: position.column,
         }
     }
 }

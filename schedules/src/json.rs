@@ -75,6 +75,13 @@ impl fmt::Display for Json {
 const LINE: usize = 100;
 
 impl Json {
+    /// All of it on one line, however long, for logs.
+    pub fn line(&self) -> String {
+        let mut out = String::new();
+        self.write_flat(&mut out);
+        out
+    }
+
     fn write(&self, out: &mut String, indent: usize) {
         let start = out.len();
         self.write_flat(out);

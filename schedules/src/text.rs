@@ -40,7 +40,7 @@ mod parse;
 mod parse_steps;
 mod predicates;
 
-pub(crate) use dump::steps_of;
+pub use dump::steps_of;
 pub use dump::{Identity, dump};
 pub use lex::{ParseError, Wrong};
 pub use parse::parse;

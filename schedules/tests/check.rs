@@ -18,7 +18,7 @@ impl Sources for Relock {
 fn a_finding_tells_everything() {
     let verdict = check(&parse(RELOCK).unwrap());
     expect![[r#"
-        relock.c:5: deadlock 1: a thread locks what it already holds [relock, certain]
+        relock.c:5: deadlock 1: a thread locks what it already holds [relock-9a3ad28f, certain]
           thread worker, created at relock.c:21
             waits at relock.c:5 in add: mutex_lock "lock", which it holds itself
                   5 |     source line 5;
@@ -41,8 +41,9 @@ fn a_finding_tells_everything() {
     "#]].assert_eq(&to_text(&verdict, &Relock));
     expect![[r#"
         {
-          "version": 1,
+          "version": 2,
           "program": "relock.c",
+          "scope": "archive",
           "verdict": "deadlock",
           "complete": true,
           "epochs": 1,
@@ -50,18 +51,22 @@ fn a_finding_tells_everything() {
           "thread_bound": 2,
           "assumptions": ["argc < 4"],
           "gaps": [],
+          "explored": null,
           "findings": [
             {
+              "id": "relock-9a3ad28f",
               "kind": "relock",
               "message": "a thread locks what it already holds",
               "advice": "release the lock before, or split off a function that expects it to be held",
-              "certain": true,
+              "confidence": "certain",
+              "unknown": [],
+              "suppressed": null,
               "leaves": 1,
               "threads": [
                 {
                   "slot": 1,
                   "entry": "worker",
-                  "created": "relock.c:21",
+                  "created": {"file": "relock.c", "line": 21, "column": 5},
                   "operation": "mutex_lock",
                   "object": "lock",
                   "waits_for": [1],
@@ -95,9 +100,9 @@ fn a_finding_tells_everything() {
                 }
               ],
               "events": [
-                {"slot": 0, "what": "thread_create slot 1", "place": "relock.c:21"},
-                {"slot": 1, "what": "thread_start", "place": "relock.c:11"},
-                {"slot": 1, "what": "mutex_lock \"lock\"", "place": "relock.c:13"}
+                {"slot": 0, "what": "thread_create slot 1", "file": "relock.c", "line": 21, "column": 5},
+                {"slot": 1, "what": "thread_start", "file": "relock.c", "line": 11, "column": 0},
+                {"slot": 1, "what": "mutex_lock \"lock\"", "file": "relock.c", "line": 13, "column": 5}
               ]
             }
           ],
@@ -246,7 +251,7 @@ fn alike_deadlocks_are_one_finding() {
     let verdict = check(&parse(&text).unwrap());
     assert_eq!(verdict.findings.len(), 1);
     assert_eq!(verdict.findings[0].leaves, 2);
-    assert!(verdict.findings[0].certain);
+    assert!(verdict.findings[0].is_certain());
 }
 
 /// An archive of `main` and two workers with these lanes; the workers run at the same time unless edges say otherwise.
@@ -277,7 +282,10 @@ fn hints(first: &str, second: &str, start: &str, expected: Expect) {
     let lines: Vec<String> = verdict
         .warnings
         .iter()
-        .map(|w| format!("{}: {} [{}] {:?}\n", w.place, w.message, w.code, w.details))
+        .map(|w| {
+            let notes: Vec<String> = w.notes.iter().map(ToString::to_string).collect();
+            format!("{}: {} [{}] {notes:?}\n", w.at, w.message, w.code)
+        })
         .collect();
     expected.assert_eq(&lines.concat());
 }
@@ -292,8 +300,8 @@ fn hidden_lock_orders_are_told() {
         BA,
         "0:2",
         expect![[r#"
-        p.c:12: 2 threads take locks in a cycle: safe under Heddle, can deadlock natively [lock-order] ["\"a\" at p.c:16 while holding \"b\" since p.c:15", "\"b\" at p.c:12 while holding \"a\" since p.c:11"]
-    "#]],
+            p.c:12: 2 threads take locks in a cycle: safe under Heddle, can deadlock natively [lock-order] ["\"a\" is taken while holding \"b\" (taken in f), in f at p.c:16", "\"b\" is taken while holding \"a\" (taken in f), in f at p.c:12"]
+        "#]],
     );
     // The same order.
     hints(AB, AB, "0:2", expect![[r#""#]]);
@@ -333,5 +341,5 @@ fn threads_that_nobody_joins_are_told() {
     let verdict = check(&parse(&alone).unwrap());
     assert_eq!(verdict.warnings.len(), 1);
     assert_eq!(verdict.warnings[0].code, "never-joined");
-    assert_eq!(verdict.warnings[0].place, "relock.c:21");
+    assert_eq!(verdict.warnings[0].at.to_string(), "relock.c:21");
 }

@@ -7,6 +7,7 @@ mod driver;
 mod enforced;
 mod examples;
 mod handmade;
+mod native;
 mod projects;
 mod rebuild;
 mod robust;

@@ -6,7 +6,7 @@ use schedules::archive::{Held, InputValue, Next, StepId, Stuck};
 
 use super::marked::Branch;
 use super::{Explorer, Path, emit};
-use crate::symbolic::expr::{Assignment, Expr, Origin};
+use crate::symbolic::expr::{Assignment, Expr, Origin, Pool};
 use crate::symbolic::solver::Answer;
 use crate::threads::trail::SiteRef;
 use crate::threads::{Blocked, World};
@@ -133,32 +133,43 @@ impl Explorer<'_, '_> {
             .collect();
         symbols.sort_unstable();
         symbols.dedup();
-        let exact = symbols.iter().all(|symbol| {
-            matches!(
-                pool.origin(*symbol),
-                Some(Origin::Input { .. } | Origin::Register { .. } | Origin::External { .. })
-            )
-        });
+        let (exact, vague): (Vec<Expr>, Vec<Expr>) = symbols
+            .iter()
+            .copied()
+            .partition(|symbol| is_input(pool, *symbol));
+        let facts = vague
+            .iter()
+            .map(|symbol| pool.display(*symbol).to_string())
+            .collect();
         let model = match self.engine.solver.check(&self.engine.pool, conjuncts) {
             Answer::Sat(model) => model,
-            Answer::Unsat | Answer::Unknown => return (Vec::new(), false),
+            Answer::Unsat | Answer::Unknown => {
+                let unsolved = "whether the condition can hold: the solver gave up".to_owned();
+                return (self.unknown_facts(vec![unsolved]), false);
+            }
         };
-        let values = symbols
+        let mut values: Vec<InputValue> = exact
             .iter()
             .filter_map(|symbol| self.input_value(*symbol, &model))
             .collect();
-        (values, exact && self.first_epoch_runs)
+        values.extend(self.unknown_facts(facts));
+        (values, vague.is_empty() && self.first_epoch_runs)
+    }
+
+    /// Facts that were approximated, each once, in the form that a leaf keeps them.
+    fn unknown_facts(&mut self, mut facts: Vec<String>) -> Vec<InputValue> {
+        facts.sort();
+        facts.dedup();
+        let row = |fact: &String| InputValue {
+            name: self.builder.text(fact),
+            value: String::new(),
+        };
+        facts.iter().map(row).collect()
     }
 
     fn input_value(&mut self, symbol: Expr, model: &Assignment) -> Option<InputValue> {
         let pool = &self.engine.pool;
         let origin = pool.origin(symbol)?;
-        if !matches!(
-            origin,
-            Origin::Input { .. } | Origin::Register { .. } | Origin::External { .. }
-        ) {
-            return None;
-        }
         let value = crate::symbolic::expr::concrete::signed(
             pool.width(symbol),
             model.get(symbol).unwrap_or(0),
@@ -181,4 +192,12 @@ impl Explorer<'_, '_> {
             value,
         })
     }
+}
+
+/// A value that the user or the world gives, and not one that stands for something approximated.
+fn is_input(pool: &Pool, symbol: Expr) -> bool {
+    matches!(
+        pool.origin(symbol),
+        Some(Origin::Input { .. } | Origin::Register { .. } | Origin::External { .. })
+    )
 }

@@ -47,6 +47,19 @@ impl ThreadInfo {
         }
     }
 
+    /// The values that its end will use.
+    pub fn left_values(&self) -> Vec<Val> {
+        let buffers = self
+            .handlers
+            .iter()
+            .map(|handler| Val::Scalar(handler.buffer));
+        let result = self
+            .ending
+            .as_ref()
+            .and_then(|ending| ending.result.clone());
+        buffers.chain(result).collect()
+    }
+
     /// What tells apart threads that stand at the same place but end in different ways.
     pub fn leaving(&self) -> Option<String> {
         let cancelled = (self.cancel.is_some(), self.cancel_disabled);

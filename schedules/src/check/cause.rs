@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::Line;
 use crate::archive::{Archive, Node, ObjectId, StepId, Stuck};
 use crate::ids::Id;
 use crate::primitives::NodeOp;
@@ -16,7 +17,7 @@ pub enum Cause {
     /// Threads wait for each other's end, or for a lock of one that waits for theirs.
     JoinCycle,
     /// A thread waits on a condition variable that was signalled before it waited: where.
-    LostWakeUp { signals: Vec<String> },
+    LostWakeUp { signals: Vec<Line> },
     /// A thread waits on a condition variable, and nobody is left to signal it.
     NobodySignals,
     /// Fewer threads reach a barrier than it was made for.
@@ -240,12 +241,12 @@ fn wake_up(archive: &Archive, path: &[(StepId, u32)], object: ObjectId) -> Cause
         matches!(node.op, NodeOp::CondSignal | NodeOp::CondBroadcast)
             && node.object() == Some(object)
     };
-    let places: BTreeSet<String> = path
+    let places: BTreeSet<Line> = path
         .iter()
         .flat_map(|(step, _)| archive.lanes_of(archive.steps[step.index()].fragment))
         .flatten()
         .filter(|(node, _)| signals(node))
-        .map(|(node, _)| archive.place(node.site).to_string())
+        .map(|(node, _)| Line::of(archive, node.site))
         .collect();
     if places.is_empty() {
         Cause::NobodySignals

@@ -1,22 +1,25 @@
 //! Findings for programs.
 
-use super::{Blocked, Cause, Finding, Line, Verdict, Warning};
+use super::{Blocked, Cause, Explored, Finding, Line, Verdict, Warning};
 use crate::conform::Decided;
 use crate::json::Json;
 
 /// The report as JSON; `version` grows when a field changes its meaning.
 pub fn to_json(verdict: &Verdict) -> Json {
     let counts = &verdict.counts;
-    let verdict_word = match (verdict.findings.is_empty(), verdict.gaps.is_empty()) {
+    let followed = verdict.explored.is_none_or(|explored| explored.complete);
+    let covered = verdict.gaps.is_empty() && followed;
+    let verdict_word = match (verdict.findings.is_empty(), covered) {
         (false, _) => "deadlock",
         (true, true) => "deadlock-free",
         (true, false) => "incomplete",
     };
     Json::Object(vec![
-        ("version", 1u32.into()),
+        ("version", 2u32.into()),
         ("program", verdict.program.as_str().into()),
+        ("scope", verdict.scope.code().into()),
         ("verdict", verdict_word.into()),
-        ("complete", verdict.gaps.is_empty().into()),
+        ("complete", covered.into()),
         ("epochs", counts.epochs.into()),
         ("schedules", counts.schedules.into()),
         ("thread_bound", verdict.thread_bound.into()),
@@ -25,8 +28,16 @@ pub fn to_json(verdict: &Verdict) -> Json {
             verdict.assumptions.iter().map(String::as_str).collect(),
         ),
         ("gaps", verdict.gaps.iter().map(gap).collect()),
+        ("explored", verdict.explored.map_or(Json::Null, explored)),
         ("findings", verdict.findings.iter().map(finding).collect()),
         ("warnings", verdict.warnings.iter().map(warning).collect()),
+    ])
+}
+
+fn explored(explored: Explored) -> Json {
+    Json::Object(vec![
+        ("states", explored.states.into()),
+        ("complete", explored.complete.into()),
     ])
 }
 
@@ -40,12 +51,22 @@ fn gap((reason, place): &(String, Option<String>)) -> Json {
 fn warning(warning: &Warning) -> Json {
     Json::Object(vec![
         ("kind", warning.code.into()),
-        ("place", warning.place.as_str().into()),
+        ("id", warning.id.as_str().into()),
+        ("at", line(&warning.at)),
         ("message", warning.message.as_str().into()),
         (
-            "details",
-            warning.details.iter().map(String::as_str).collect(),
+            "notes",
+            warning
+                .notes
+                .iter()
+                .map(|note| {
+                    let mut row = vec![("text", Json::from(note.text.as_str()))];
+                    row.extend(position(&note.at));
+                    Json::Object(row)
+                })
+                .collect(),
         ),
+        ("suppressed", warning.suppressed.as_deref().into()),
     ])
 }
 
@@ -55,14 +76,25 @@ fn finding(finding: &Finding) -> Json {
         _ => &[],
     };
     Json::Object(vec![
+        ("id", finding.id.as_str().into()),
         ("kind", finding.cause.code().into()),
         ("message", finding.cause.headline().into()),
         ("advice", finding.cause.advice().into()),
-        ("certain", finding.certain.into()),
+        ("confidence", finding.confidence.code().into()),
+        (
+            "unknown",
+            finding
+                .confidence
+                .unknown()
+                .iter()
+                .map(String::as_str)
+                .collect(),
+        ),
+        ("suppressed", finding.suppressed.as_deref().into()),
         ("leaves", finding.leaves.into()),
         ("threads", finding.threads.iter().map(blocked).collect()),
         ("others", finding.others.iter().map(blocked).collect()),
-        ("signals", signals.iter().map(String::as_str).collect()),
+        ("signals", signals.iter().map(line).collect()),
         (
             "condition",
             finding.condition.iter().map(String::as_str).collect(),
@@ -100,11 +132,12 @@ fn finding(finding: &Finding) -> Json {
                 .events
                 .iter()
                 .map(|event| {
-                    Json::Object(vec![
+                    let mut row = vec![
                         ("slot", event.slot.into()),
-                        ("what", event.what.as_str().into()),
-                        ("place", event.place.as_str().into()),
-                    ])
+                        ("what", Json::from(event.what.as_str())),
+                    ];
+                    row.extend(position(&event.at));
+                    Json::Object(row)
                 })
                 .collect(),
         ),
@@ -132,13 +165,17 @@ fn blocked(thread: &Blocked) -> Json {
     Json::Object(vec![
         ("slot", thread.slot.into()),
         ("entry", thread.entry.as_str().into()),
-        ("created", thread.created.as_deref().into()),
+        ("created", thread.created.as_ref().map_or(Json::Null, line)),
         ("operation", thread.operation.as_str().into()),
         ("object", thread.object.as_str().into()),
         ("waits_for", thread.waits_for.iter().copied().collect()),
         ("stack", named("function", &thread.stack)),
         ("holds", named("object", &thread.holds)),
     ])
+}
+
+fn line(at: &Line) -> Json {
+    Json::Object(position(at).into())
 }
 
 fn position(at: &Line) -> [(&'static str, Json); 3] {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::paths::plural;
 
-use super::{Blocked, Cause, Finding, Line, Verdict, Warning};
+use super::{Blocked, Cause, Explored, Finding, Line, Verdict, Warning};
 
 /// Gives the lines of the user's sources, if they are there.
 pub trait Sources {
@@ -52,21 +52,13 @@ macro_rules! line {
 
 impl Report<'_> {
     fn finding(&mut self, number: usize, finding: &Finding) {
-        let place = finding
-            .threads
-            .first()
-            .and_then(|thread| thread.stack.first())
-            .map_or("?".to_owned(), |(_, line)| line.to_string());
-        let certainty = if finding.certain {
-            "certain"
-        } else {
-            "possible"
-        };
+        let place = finding.place().map_or("?".to_owned(), Line::to_string);
         line!(
             self,
-            "{place}: deadlock {number}: {} [{}, {certainty}]",
+            "{place}: deadlock {number}: {} [{}, {}]",
             finding.cause.headline(),
-            finding.cause.code()
+            finding.id,
+            finding.confidence.code()
         );
         let names = names(finding);
         for thread in &finding.threads {
@@ -134,7 +126,8 @@ impl Report<'_> {
 
     fn circumstances(&mut self, finding: &Finding) {
         if let Cause::LostWakeUp { signals } = &finding.cause {
-            line!(self, "  signalled before at: {}", signals.join(", "));
+            let places: Vec<String> = signals.iter().map(Line::to_string).collect();
+            line!(self, "  signalled before at: {}", places.join(", "));
         }
         match finding.condition.as_slice() {
             [] => line!(self, "  happens: always when this point is reached"),
@@ -148,11 +141,8 @@ impl Report<'_> {
                 .collect();
             line!(self, "  for example: {}", values.join(", "));
         }
-        if !finding.certain {
-            line!(
-                self,
-                "  possible, not certain: it begins in a state that is over-approximated"
-            );
+        for fact in finding.confidence.unknown() {
+            line!(self, "  possible, not certain; not known: {fact}");
         }
         if finding.leaves > 1 {
             line!(self, "  found on {} paths", finding.leaves);
@@ -180,7 +170,7 @@ impl Report<'_> {
         for event in &finding.events[skipped..] {
             let own = format!("slot {}", event.slot);
             let name = names.get(&event.slot).unwrap_or(&own);
-            line!(self, "    {name}: {} at {}", event.what, event.place);
+            line!(self, "    {name}: {} at {}", event.what, event.at);
         }
         if let Some(last) = finding.route.last() {
             let picture = last.to_string().replace("epoch", "").replace("/?", "");
@@ -193,14 +183,15 @@ impl Report<'_> {
 
     fn warning(&mut self, warning: &Warning) {
         let Warning {
-            code,
-            place,
+            at,
             message,
-            details,
+            notes,
+            id,
+            ..
         } = warning;
-        line!(self, "{place}: warning: {message} [{code}]");
-        for detail in details {
-            line!(self, "  {detail}");
+        line!(self, "{at}: warning: {message} [{id}]");
+        for note in notes {
+            line!(self, "  {note}");
         }
         line!(self, "");
     }
@@ -213,6 +204,9 @@ impl Report<'_> {
             plural(counts.epochs as u64, "epoch"),
             plural(verdict.thread_bound.into(), "thread")
         );
+        if let Some(explored) = verdict.explored {
+            return self.native_summary(verdict, explored);
+        }
         match (verdict.findings.len(), verdict.gaps.is_empty()) {
             (0, true) => line!(self, "{}: deadlock-free ({looked})", verdict.program),
             (0, false) => line!(
@@ -223,6 +217,10 @@ impl Report<'_> {
             (1, _) => line!(self, "{}: 1 deadlock ({looked})", verdict.program),
             (found, _) => line!(self, "{}: {found} deadlocks ({looked})", verdict.program),
         }
+        self.limits(verdict);
+    }
+
+    fn limits(&mut self, verdict: &Verdict) {
         for assumption in &verdict.assumptions {
             line!(self, "  assuming: {assumption}");
         }
@@ -232,6 +230,30 @@ impl Report<'_> {
                 .map_or(String::new(), |place| format!(" ({place})"));
             line!(self, "  incomplete: {reason}{place}");
         }
+    }
+}
+
+impl Report<'_> {
+    fn native_summary(&mut self, verdict: &Verdict, explored: Explored) {
+        let looked = format!(
+            "{} followed, at most {}",
+            plural(explored.states, "situation"),
+            plural(verdict.thread_bound.into(), "thread")
+        );
+        let program = &verdict.program;
+        match (verdict.findings.len(), explored.complete) {
+            (0, true) => line!(self, "{program}: natively deadlock-free ({looked})"),
+            (0, false) => line!(
+                self,
+                "{program}: no native deadlock found, but not every order was followed ({looked})"
+            ),
+            (found, _) => line!(
+                self,
+                "{program}: {} without Heddle ({looked})",
+                plural(found as u64, "deadlock")
+            ),
+        }
+        self.limits(verdict);
     }
 }
 

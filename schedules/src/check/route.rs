@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{decisions, number};
+use super::{Line, decisions, number};
 use crate::archive::{Archive, EpochId, Next, StepId};
 use crate::conform::Decided;
 use crate::ids::Id;
@@ -39,8 +39,8 @@ pub struct Event {
     pub slot: u16,
     /// The operation with its object, as the text form has them.
     pub what: String,
-    /// `file:line`.
-    pub place: String,
+    /// Where.
+    pub at: Line,
 }
 
 /// Ways through the archive.
@@ -156,8 +156,8 @@ fn ways(archive: &Archive, step: StepId) -> Vec<(StepId, u32)> {
     }
 }
 
-/// Where the thread that ends up in `slot` was created: `file:line`.
-pub(super) fn creation(archive: &Archive, route: &[Visit], mut slot: u16) -> Option<String> {
+/// Where the thread that ends up in `slot` was created.
+pub(super) fn creation(archive: &Archive, route: &[Visit], mut slot: u16) -> Option<Line> {
     for (index, visit) in route.iter().enumerate().rev() {
         let created = visit
             .path
@@ -167,7 +167,7 @@ pub(super) fn creation(archive: &Archive, route: &[Visit], mut slot: u16) -> Opt
             .find(|(node, _)| node.op == NodeOp::ThreadCreate && node.what == u32::from(slot));
         let living = archive.epochs[visit.epoch.index()].contexts.len();
         if let Some((node, _)) = created.filter(|_| usize::from(slot) >= living) {
-            return Some(archive.place(node.site).to_string());
+            return Some(Line::of(archive, node.site));
         }
         let before = index.checked_sub(1).map(|index| &route[index])?;
         let (leaf, _) = *before.path.last()?;
@@ -187,7 +187,7 @@ pub(super) fn events(archive: &Archive, epoch: EpochId, path: &[(StepId, u32)]) 
         .map(|placed| Event {
             slot: placed.slot,
             what: text::describe(archive, placed.node),
-            place: archive.place(placed.node.site).to_string(),
+            at: Line::of(archive, placed.node.site),
         })
         .collect()
 }

@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Line;
 use crate::archive::{Archive, EpochId, Next, Node, ObjectId, SiteId, StepId};
 use crate::ids::Id;
 use crate::order::{Lanes, linearize};
@@ -33,14 +34,50 @@ const MOST_SLOTS: u16 = 1024;
 /// A hint.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Warning {
-    /// A short name, stable, for programs.
+    /// A short name of the kind, stable, for programs.
     pub code: &'static str,
-    /// `file:line` to look at first.
-    pub place: String,
+    /// Where to look first.
+    pub at: Line,
     /// What, in a sentence.
     pub message: String,
-    /// One line for each thread or place that takes part.
-    pub details: Vec<String>,
+    /// One for each thread or place that takes part.
+    pub notes: Vec<Note>,
+    /// Stable name, for suppressions.
+    pub id: String,
+    /// Why the user does not want to hear of it, if a suppression matches.
+    pub suppressed: Option<String>,
+}
+
+/// Something that takes part in what a warning is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Note {
+    /// What, without the place.
+    pub text: String,
+    /// Where.
+    pub at: Line,
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} at {}", self.text, self.at)
+    }
+}
+
+impl Warning {
+    /// A warning with its stable name.
+    pub fn new(code: &'static str, at: Line, message: String, notes: Vec<Note>) -> Self {
+        // Texts name objects and functions, never lines.
+        let mut parts = vec![at.file.clone(), message.clone()];
+        parts.extend(notes.iter().map(|note| note.text.clone()));
+        Self {
+            id: super::finding::stable_id(code, &parts),
+            code,
+            at,
+            message,
+            notes,
+            suppressed: None,
+        }
+    }
 }
 
 /// All hints, each once, in a fixed order.
@@ -222,14 +259,15 @@ impl<'a> Watch<'a> {
 
     fn warnings(&self, epoch: EpochId, path: &[(StepId, u32)]) -> Vec<Warning> {
         let mut found = self.cycles();
-        found.extend(self.held_at_end.iter().map(|(_, object, site)| Warning {
-            code: "held-at-end",
-            place: self.archive.place(*site).to_string(),
-            message: format!(
-                "a thread ends with \"{}\" in its hands, taken here",
-                self.archive.object_name(*object)
-            ),
-            details: Vec::new(),
+        found.extend(self.held_at_end.iter().map(|(_, object, site)| {
+            let object = self.archive.object_name(*object);
+            let message = format!("a thread ends with \"{object}\" in its hands, taken here");
+            Warning::new(
+                "held-at-end",
+                Line::of(self.archive, *site),
+                message,
+                Vec::new(),
+            )
         }));
         let ends = path
             .last()
@@ -241,14 +279,10 @@ impl<'a> Watch<'a> {
                 .iter()
                 .filter(|(slot, _)| !self.joined.contains(slot));
             found.extend(unjoined.map(|(_, site)| {
-                Warning {
-                    code: "never-joined",
-                    place: self.archive.place(*site).to_string(),
-                    message:
-                        "a thread created here is neither joined nor detached when the process ends"
-                            .into(),
-                    details: Vec::new(),
-                }
+                let message =
+                    "a thread created here is neither joined nor detached when the process ends";
+                let at = Line::of(self.archive, *site);
+                Warning::new("never-joined", at, message.to_owned(), Vec::new())
             }));
         }
         found
@@ -288,28 +322,28 @@ impl<'a> Watch<'a> {
 
     fn cycle(&self, chain: &[&Nesting]) -> Warning {
         let archive = self.archive;
-        let mut details: Vec<String> = chain
-            .iter()
-            .map(|nesting| {
-                format!(
-                    "\"{}\" at {} while holding \"{}\" since {}",
-                    archive.object_name(nesting.wants.0),
-                    archive.place(nesting.wants.1),
-                    archive.object_name(nesting.held.0),
-                    archive.place(nesting.held.1)
-                )
-            })
-            .collect();
-        details.sort();
-        let places = chain.iter().map(|n| archive.place(n.wants.1).to_string());
-        Warning {
-            code: "lock-order",
-            place: places.min().unwrap_or_default(),
-            message: format!(
-                "{} threads take locks in a cycle: safe under Heddle, can deadlock natively",
-                chain.len()
+        let note = |nesting: &&Nesting| Note {
+            text: format!(
+                "\"{}\" is taken while holding \"{}\" (taken in {}), in {}",
+                archive.object_name(nesting.wants.0),
+                archive.object_name(nesting.held.0),
+                function(archive, nesting.held.1),
+                function(archive, nesting.wants.1)
             ),
-            details,
-        }
+            at: Line::of(archive, nesting.wants.1),
+        };
+        let mut notes: Vec<Note> = chain.iter().map(note).collect();
+        notes.sort();
+        let places = chain.iter().map(|n| Line::of(archive, n.wants.1));
+        let message = format!(
+            "{} threads take locks in a cycle: safe under Heddle, can deadlock natively",
+            chain.len()
+        );
+        let at = places.min().expect("a cycle has members");
+        Warning::new("lock-order", at, message, notes)
     }
+}
+
+fn function(archive: &Archive, site: SiteId) -> &str {
+    &archive.texts[archive.sites[site.index()].function.index()]
 }

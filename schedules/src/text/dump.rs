@@ -459,7 +459,7 @@ impl std::fmt::Display for Move {
 }
 
 /// The steps of an epoch, ascending.
-pub(crate) fn steps_of(archive: &Archive, epoch: EpochId) -> Vec<StepId> {
+pub fn steps_of(archive: &Archive, epoch: EpochId) -> Vec<StepId> {
     let root = archive.epochs[epoch.index()].root;
     let mut seen = vec![false; archive.steps.len()];
     let mut work = vec![root];

@@ -1,0 +1,88 @@
+//! The verdict on the unconstrained program, from archives that each lead into one of its deadlocks.
+
+use super::{Explored, Finding, Scope, Verdict, Warning, check, merge};
+use crate::archive::Archive;
+use crate::paths::Counts;
+
+/// What a search through the orders of a program came to.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// The program's name.
+    pub program: String,
+    /// The bound on live threads.
+    pub thread_bound: u32,
+    /// On inputs, and what the search assumes.
+    pub assumptions: Vec<String>,
+    /// How far it went.
+    pub explored: Explored,
+    /// What it did not follow.
+    pub gaps: Vec<(String, Option<String>)>,
+    /// What the program's text lets happen, where not every order was followed.
+    pub suspicions: Vec<Warning>,
+}
+
+/// The deadlocks of the witnesses as findings of the program.
+pub fn of_witnesses(search: Search, witnesses: &[Archive]) -> Verdict {
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut counts = Counts::default();
+    for witness in witnesses {
+        let verdict = check(witness);
+        counts.deadlocks += verdict.counts.deadlocks;
+        for finding in verdict.findings {
+            match findings.iter_mut().find(|known| known.id == finding.id) {
+                Some(known) => merge(known, finding),
+                None => findings.push(finding),
+            }
+        }
+    }
+    Verdict {
+        program: search.program,
+        scope: Scope::Native,
+        counts,
+        thread_bound: search.thread_bound,
+        assumptions: search.assumptions,
+        findings,
+        warnings: search.suspicions,
+        gaps: search.gaps,
+        explored: Some(search.explored),
+    }
+}
+
+/// Whose turn it is, call by call of thread functions, on the way into a witness's deadlock.
+pub fn turns(witness: &Archive) -> Vec<u16> {
+    use crate::primitives::NodeOp::*;
+    let verdict = check(witness);
+    let visits = verdict
+        .findings
+        .iter()
+        .find_map(|finding| finding.route.last());
+    let Some(visit) = visits else {
+        return Vec::new();
+    };
+    // Not calls, or the second half of one.
+    let is_call = |op| {
+        !matches!(
+            op,
+            ThreadStart
+                | ThreadExit
+                | Branch
+                | Marker
+                | Outcome
+                | Arm
+                | ArmsEnd
+                | CondWake
+                | BarrierLeave
+        )
+    };
+    crate::order::linearize(witness, visit.epoch, &visit.path)
+        .into_iter()
+        .filter(|placed| is_call(placed.node.op))
+        .map(|placed| placed.slot)
+        .collect()
+}
+
+/// The witness that shows a finding.
+pub fn witness_of<'a>(witnesses: &'a [Archive], id: &str) -> Option<&'a Archive> {
+    let shows = |witness: &&Archive| check(witness).findings.iter().any(|f| f.id == id);
+    witnesses.iter().find(shows)
+}
