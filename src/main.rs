@@ -40,9 +40,11 @@ mod enumerate;
 mod explain;
 mod extract;
 mod findings;
+mod init;
 mod input;
 mod inspect;
 mod installation;
+mod manual;
 mod output;
 mod prepare;
 mod progress;
@@ -101,6 +103,10 @@ enum Command {
     Stats(stats::Arguments),
     /// Explains a code such as HD0101 at the end of a message
     Explain(explain::Arguments),
+    /// Writes a heddle.toml in which every setting is explained
+    Init(init::Arguments),
+    #[command(hide = true)]
+    Manual(manual::Arguments),
     /// Says what this machine lacks for Heddle, and how to get it
     Doctor(doctor::Arguments),
 }
@@ -142,6 +148,8 @@ fn main() -> ExitCode {
         Command::Conform(arguments) => conform::run(&arguments),
         Command::Stats(arguments) => stats::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Init(arguments) => init::run(&arguments),
+        Command::Manual(arguments) => manual::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
     finish(result)
