@@ -267,7 +267,7 @@ fn check_own_work(archive: &Archive) -> Result<()> {
 }
 
 /// Stops before anything is explored if the program uses what cannot be enforced; all of it in one message.
-fn refuse_unsupported(prepared: &Bitcode) -> Result<()> {
+pub(crate) fn refuse_unsupported(prepared: &Bitcode) -> Result<()> {
     let found = instrument_pass::unsupported(prepared)?;
     let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
     if !lines.is_empty() {

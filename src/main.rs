@@ -45,6 +45,7 @@ mod input;
 mod inspect;
 mod installation;
 mod manual;
+mod native;
 mod output;
 mod prepare;
 mod progress;

@@ -84,6 +84,35 @@ pub fn enumerate(
     options: &Options,
     progress: &mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send),
 ) -> Result<schedules::Archive, Error> {
+    watched(options, progress, |live| {
+        let module = model::load::load_bytes(prepared, &options.name)?;
+        let facts = analysis::Facts::of(&module);
+        search::enumerate(&module, &facts, options, live)
+    })
+}
+
+/// Looks for deadlocks of the program as it runs without Heddle; see [`search::native`].
+///
+/// Once `progress` breaks, the search ends soon, with what was found until then.
+pub fn explore_native(
+    prepared: &[u8],
+    options: &Options,
+    limits: search::native::Limits,
+    progress: &mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send),
+) -> Result<search::native::Native, Error> {
+    watched(options, progress, |live| {
+        let module = model::load::load_bytes(prepared, &options.name)?;
+        let facts = analysis::Facts::of(&module);
+        search::native::explore(&module, &facts, options, limits, live)
+    })
+}
+
+/// Does long work on a thread with room for recursion, while its progress is told and its limits are watched.
+fn watched<T: Send>(
+    options: &Options,
+    progress: &mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send),
+    work: impl FnOnce(&search::live::Live) -> Result<T, Error> + Send,
+) -> Result<T, Error> {
     let live = search::live::Live::new();
     let (over, end) = channel::<()>();
     std::thread::scope(|scope| {
@@ -94,9 +123,7 @@ pub fn enumerate(
             .spawn_scoped(scope, move || {
                 // Dropped when the work is over, however it ends.
                 let _over = over;
-                let module = model::load::load_bytes(prepared, &options.name)?;
-                let facts = analysis::Facts::of(&module);
-                search::enumerate(&module, &facts, options, live)
+                work(live)
             })
             .map_err(|source| Error::NoThread { source })?;
         while end.recv_timeout(BETWEEN_LOOKS) == Err(RecvTimeoutError::Timeout) {

@@ -13,8 +13,10 @@
 mod cause;
 mod finding;
 mod json;
+pub mod native;
 mod report;
 mod route;
+pub mod suppress;
 mod warnings;
 
 pub use cause::Cause;

@@ -95,7 +95,7 @@ impl Paths {
 }
 
 /// What an archive holds, in numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Epochs.
     pub epochs: usize,

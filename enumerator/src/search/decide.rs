@@ -85,7 +85,7 @@ impl Explorer<'_, '_> {
     }
 
     /// Takes one way, with a node if the branch is instrumented.
-    fn take(
+    pub(super) fn take(
         &mut self,
         path: &mut Path,
         slot: usize,

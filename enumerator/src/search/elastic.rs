@@ -23,6 +23,9 @@ impl Explorer<'_, '_> {
         outcomes: &[(u32, Expr)],
         branch: (FuncId, InstrId),
     ) -> bool {
+        if self.follows_orders {
+            return false;
+        }
         if self.marked.elastic.contains(&branch) {
             return true;
         }

@@ -39,7 +39,27 @@ impl<'g> Ground<'g> {
         task: &Task,
         abandoned: &dyn Fn() -> bool,
     ) -> Result<Outcome, Malformed> {
-        let mut explorer = Explorer {
+        let mut explorer = self.explorer(task, abandoned);
+        match &task.start {
+            Start::Main => explorer.first_epoch(self.main, self.assumed),
+            Start::World(bytes) => {
+                let world = portable::decode(&mut explorer.engine, self.names, bytes)?;
+                explorer.later_epoch(world);
+            }
+        }
+        Ok(explorer.outcome())
+    }
+
+    /// An explorer that has not begun.
+    pub(super) fn explorer<'t>(
+        self,
+        task: &'t Task,
+        abandoned: &'t dyn Fn() -> bool,
+    ) -> Explorer<'t, 'g>
+    where
+        'g: 't,
+    {
+        Explorer {
             engine: self.engine(task),
             builder: ArchiveBuilder::new(Program::default()),
             found: (*task.marked).clone(),
@@ -57,15 +77,10 @@ impl<'g> Ground<'g> {
             cut: false,
             first_epoch_runs: matches!(task.start, Start::Main),
             last_report: std::time::Instant::now(),
-        };
-        match &task.start {
-            Start::Main => explorer.first_epoch(self.main, self.assumed),
-            Start::World(bytes) => {
-                let world = portable::decode(&mut explorer.engine, self.names, bytes)?;
-                explorer.later_epoch(world);
-            }
+            follows_orders: false,
+            looks_without_waiting: false,
+            script: None,
         }
-        Ok(explorer.outcome())
     }
 
     fn engine(self, task: &Task) -> Engine<'g> {
@@ -80,24 +95,30 @@ impl<'g> Ground<'g> {
 
 impl Explorer<'_, '_> {
     /// Explores from the beginning of `main`.
-    fn first_epoch(&mut self, main: FuncId, assumed: &[Assumption]) {
+    pub(super) fn first_epoch(&mut self, main: FuncId, assumed: &[Assumption]) {
         let entry = self.site(SiteRef::Entry(main));
         let context = self.builder.context(&[entry]);
         let epoch = self.builder.new_epoch(&[context]);
         self.begin_contexts = vec![vec![SiteRef::Entry(main)]];
+        let path = self.beginning(main, assumed);
+        let root = self.explore(path);
+        self.define(epoch, root);
+    }
+
+    /// One thread at the beginning of `main`.
+    pub(super) fn beginning(&mut self, main: FuncId, assumed: &[Assumption]) -> Path {
         let mut state = self.engine.initial_state();
         let args = self.main_arguments(&mut state, main, assumed);
         let mut world = World::new(state);
         world.add_thread(&mut self.engine, main, args, None);
-        let root = self.explore(Path {
+        Path {
             world,
             stops: vec![None],
             fresh: vec![false],
             visits: BTreeMap::new(),
             decisions: 0,
             policy: schedule::POLICIES[0],
-        });
-        self.define(epoch, root);
+        }
     }
 
     /// `argc` can be read when the program begins; what `argv` points to belongs to nobody we know.
@@ -179,7 +200,7 @@ impl Explorer<'_, '_> {
         }
     }
 
-    fn outcome(mut self) -> Outcome {
+    pub(super) fn outcome(mut self) -> Outcome {
         self.tell();
         let counters = self.engine.counters;
         let tally = Tally {

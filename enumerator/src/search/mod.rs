@@ -18,6 +18,7 @@ mod gather;
 mod leaf;
 pub(crate) mod live;
 mod marked;
+pub mod native;
 mod outcome;
 mod refuse;
 mod schedule;
@@ -91,6 +92,12 @@ struct Explorer<'a, 'm> {
     /// The epoch begins at the program's start: nothing is approximated yet.
     first_epoch_runs: bool,
     last_report: std::time::Instant,
+    /// Orders are followed one by one: no region may stand for several of them.
+    follows_orders: bool,
+    /// The program asks for locks without waiting: releases are no private matter.
+    looks_without_waiting: bool,
+    /// The one order to write down.
+    script: Option<native::Script>,
 }
 
 pub(crate) use settle::enumerate;
@@ -100,6 +107,9 @@ impl Explorer<'_, '_> {
     /// Follows a path to its next decision or leaf.
     fn explore(&mut self, mut path: Path) -> StepId {
         self.report(&path);
+        if self.script.is_some() {
+            return self.follow_script(path);
+        }
         path.policy = schedule::POLICIES[0];
         let mut policies = schedule::POLICIES[1..].iter();
         let start = path.clone();

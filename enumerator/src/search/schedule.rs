@@ -73,7 +73,7 @@ impl Explorer<'_, '_> {
         slots
     }
 
-    fn try_move(&mut self, path: &mut Path, slot: usize, expire: bool) -> Try {
+    pub(super) fn try_move(&mut self, path: &mut Path, slot: usize, expire: bool) -> Try {
         self.engine.running = slot;
         let world = &mut path.world;
         if !world.threads[slot].started {
@@ -267,7 +267,7 @@ const DEEP_RECURSION: u32 = 12;
 /// Rounds of a loop that synchronizes within one epoch; with more it ends epochs.
 const MANY_ROUNDS: u32 = 64;
 
-enum Try {
+pub(super) enum Try {
     Moved,
     /// It waits for the epoch's end.
     AtMarker,

@@ -43,6 +43,27 @@ impl Content {
         }
     }
 
+    /// Everything that tells it from others, as numbers.
+    pub fn digest(&self, out: &mut Vec<u64>) {
+        let background = |background: &Background| match background {
+            Background::Zero => 0,
+            Background::Init(global) => 1 | u64::from(global.0) << 2,
+            Background::Unknown(source) => 2 | u64::from(source.0) << 2,
+        };
+        out.push(background(&self.base) << 1 | u64::from(self.freed));
+        out.push(self.cells.len() as u64);
+        for (offset, (size, value)) in &self.cells {
+            out.extend([*offset, *size, value.index() as u64]);
+        }
+        for (from, to, patch) in &self.patches {
+            out.extend([*from, *to, background(patch)]);
+        }
+        out.push(self.indexed.len() as u64);
+        for (at, size, value) in &self.indexed {
+            out.extend([at.index() as u64, *size, value.index() as u64]);
+        }
+    }
+
     fn cut(&mut self, engine: &mut Engine<'_>, from: u64, to: u64) {
         self.indexed.clear();
         let first = match self.cells.range(..from).next_back() {

@@ -52,6 +52,8 @@ pub struct Objects {
     infos: Table<ObjId, ObjectInfo>,
     by_base: HashMap<Expr, ObjId, FastHash>,
     sources: Table<SourceId, Origin>,
+    /// Sources by the place that the pool's naming gave them.
+    named_sources: HashMap<((usize, u32), Origin), SourceId>,
     symbols: HashMap<(SourceId, ObjId, u64, u64), Expr>,
     functions: BTreeMap<FuncId, ObjId>,
 }
@@ -120,6 +122,9 @@ impl Engine<'_> {
         let base = self.pool.address(Origin::Fresh {
             why: format!("the address of {name}"),
         });
+        if let Some(known) = self.objects.at(base) {
+            return known;
+        }
         let id = self.objects.infos.push(ObjectInfo {
             base,
             size,
@@ -144,7 +149,16 @@ impl Engine<'_> {
 
     /// A new reason for bytes to be unknown.
     pub fn source(&mut self, origin: Origin) -> SourceId {
-        self.objects.sources.push(origin)
+        let Some(place) = self.pool.next_name() else {
+            return self.objects.sources.push(origin);
+        };
+        let key = (place, origin);
+        if let Some(known) = self.objects.named_sources.get(&key) {
+            return *known;
+        }
+        let id = self.objects.sources.push(key.1.clone());
+        self.objects.named_sources.insert(key, id);
+        id
     }
 
     /// A pointer to a place in an object.
@@ -311,7 +325,7 @@ impl Engine<'_> {
         }
         let what = self.place_name(object, offset, size);
         let origin = self.objects.sources[source].of_part(&what, offset, size);
-        let symbol = self.pool.symbol(bits(size), origin);
+        let symbol = self.pool.kept_symbol(bits(size), origin);
         self.objects.symbols.insert(key, symbol);
         symbol
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::paths::plural;
 
-use super::{Blocked, Cause, Finding, Line, Verdict, Warning};
+use super::{Blocked, Cause, Explored, Finding, Line, Verdict, Warning};
 
 /// Gives the lines of the user's sources, if they are there.
 pub trait Sources {
@@ -204,6 +204,9 @@ impl Report<'_> {
             plural(counts.epochs as u64, "epoch"),
             plural(verdict.thread_bound.into(), "thread")
         );
+        if let Some(explored) = verdict.explored {
+            return self.native_summary(verdict, explored);
+        }
         match (verdict.findings.len(), verdict.gaps.is_empty()) {
             (0, true) => line!(self, "{}: deadlock-free ({looked})", verdict.program),
             (0, false) => line!(
@@ -214,6 +217,10 @@ impl Report<'_> {
             (1, _) => line!(self, "{}: 1 deadlock ({looked})", verdict.program),
             (found, _) => line!(self, "{}: {found} deadlocks ({looked})", verdict.program),
         }
+        self.limits(verdict);
+    }
+
+    fn limits(&mut self, verdict: &Verdict) {
         for assumption in &verdict.assumptions {
             line!(self, "  assuming: {assumption}");
         }
@@ -223,6 +230,30 @@ impl Report<'_> {
                 .map_or(String::new(), |place| format!(" ({place})"));
             line!(self, "  incomplete: {reason}{place}");
         }
+    }
+}
+
+impl Report<'_> {
+    fn native_summary(&mut self, verdict: &Verdict, explored: Explored) {
+        let looked = format!(
+            "{} followed, at most {}",
+            plural(explored.states, "situation"),
+            plural(verdict.thread_bound.into(), "thread")
+        );
+        let program = &verdict.program;
+        match (verdict.findings.len(), explored.complete) {
+            (0, true) => line!(self, "{program}: natively deadlock-free ({looked})"),
+            (0, false) => line!(
+                self,
+                "{program}: no native deadlock found, but not every order was followed ({looked})"
+            ),
+            (found, _) => line!(
+                self,
+                "{program}: {} without Heddle ({looked})",
+                plural(found as u64, "deadlock")
+            ),
+        }
+        self.limits(verdict);
     }
 }
 

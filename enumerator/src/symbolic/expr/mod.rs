@@ -18,6 +18,7 @@ pub mod concrete;
 mod evaluate;
 mod facts;
 mod hash;
+mod naming;
 mod origin;
 mod rules;
 mod show;
@@ -115,6 +116,7 @@ pub struct Pool {
     least_values: Vec<u128>,
     interned: HashMap<(Node, u8), Expr, FastHash>,
     identity: Identity,
+    naming: Option<naming::Naming>,
 }
 
 /// Tells pools of one process apart; decides nothing.
@@ -249,10 +251,21 @@ impl Pool {
         if let Some(value) = facts.value() {
             return self.constant(width, value);
         }
+        let place = self.next_name();
+        if let (Some(place), Some(naming)) = (place, &self.naming) {
+            let same = |made| self.origin(made) == Some(&origin);
+            if let Some(made) = naming.find(place, width, facts, same) {
+                return made;
+            }
+        }
         let id = SymbolId(u32::try_from(self.symbols.len()).expect("fewer than 2^32 symbols"));
         self.symbols.push(origin);
         self.least_values.push(least);
-        self.insert(Node::Symbol(id), width, facts)
+        let symbol = self.insert(Node::Symbol(id), width, facts);
+        if let (Some(place), Some(naming)) = (place, &mut self.naming) {
+            naming.insert(place, width, facts, symbol);
+        }
+        symbol
     }
 
     /// The least value the symbol can have; what it counts as where an assignment says nothing.

@@ -1,0 +1,212 @@
+//! Moves of a path whose order is chosen from outside.
+//!
+//! A move is *local* if nothing that another thread can do before it makes a difference: neither whether it is possible nor what it does.
+//! Such moves are made at once, so what remains are situations in which every thread stands before an operation where order counts.
+//!
+//! | operation | why local |
+//! |---|---|
+//! | running to the next operation, starting, ending | touches only the thread's own data (no data races) |
+//! | create, join of an ended thread, detach, leaving a full barrier | nobody can take it back |
+//! | init, destroy | nobody may use the object at that time |
+//! | unlock, post | others can only wait for it; not local if the program tries locks or looks at counts |
+
+use schedules::primitives::{NodeOp, PRIMITIVES, lookup};
+
+use super::super::schedule::Try;
+use super::super::{Advance, Explorer, Path};
+use super::script::Step;
+use crate::model::Module;
+use crate::symbolic::expr::Expr;
+use crate::symbolic::run::Stop;
+use crate::threads::{Blocked, Kind, Status};
+
+/// Local moves in a row; more never end.
+const MANY_MOVES: usize = 20_000;
+
+/// Decisions on one path.
+const MANY_DECISIONS: usize = 200;
+
+/// A path and how many unknowns each of its threads has made.
+#[derive(Clone)]
+pub(super) struct Situation {
+    pub(super) path: Path,
+    pub(super) names: Vec<u32>,
+}
+
+/// What a situation came to when all local moves were made.
+pub(super) enum Settled {
+    /// Order counts from here.
+    Open,
+    /// A thread stands before a branch that it may take either way.
+    Fork {
+        slot: usize,
+        outcomes: Vec<(u32, Expr)>,
+    },
+    /// The process ends.
+    Exit,
+    /// Not followed further: why, and which thread.
+    Gap { slot: usize, reason: String },
+}
+
+/// What came of a move where order counts.
+pub(super) enum Moved {
+    Done,
+    Blocked(Blocked),
+    Gap(String),
+}
+
+/// Does the program ask for locks without waiting, or look at counts? Then releases can be seen early.
+pub(super) fn looks_without_waiting(module: &Module) -> bool {
+    let asks = |op: NodeOp| {
+        use NodeOp::*;
+        matches!(
+            op,
+            MutexTryLock
+                | MutexTimedLock
+                | SpinTryLock
+                | RwTryReadLock
+                | RwTryWriteLock
+                | RwTimedReadLock
+                | RwTimedWriteLock
+                | SemTryWait
+                | SemTimedWait
+                | SemGetValue
+        )
+    };
+    let mut names = module.functions.iter().map(|(_, function)| &function.name);
+    names.any(|name| lookup(name).is_some_and(|(_, row)| asks(row.op)))
+}
+
+impl Explorer<'_, '_> {
+    /// Makes all local moves.
+    pub(super) fn settle(&mut self, at: &mut Situation) -> Settled {
+        let mut moves = 0;
+        loop {
+            let mut moved = false;
+            for slot in 0..at.path.world.status.len() {
+                while self.is_local(&at.path, slot) {
+                    match self.named_move(at, slot, false) {
+                        Try::Moved => (moved, moves) = (true, moves + 1),
+                        Try::Blocked(_) => break,
+                        Try::Undecided(reason) => return Settled::Gap { slot, reason },
+                        Try::AtMarker => unreachable!("no marker ends epochs here"),
+                        Try::Stop(advance) => return settled(slot, advance),
+                    }
+                    if let Some(reason) = self.endless(&at.path, moves) {
+                        return Settled::Gap { slot, reason };
+                    }
+                }
+            }
+            if !moved {
+                return Settled::Open;
+            }
+        }
+    }
+
+    /// Why a path is not followed further, if it is not.
+    fn endless(&mut self, path: &Path, moves: usize) -> Option<String> {
+        if std::mem::take(&mut self.restart) || moves > MANY_MOVES {
+            self.found.markers.clear();
+            return Some("a loop that synchronizes has no end that was found".to_owned());
+        }
+        (path.decisions > MANY_DECISIONS)
+            .then(|| format!("a path has more than {MANY_DECISIONS} decisions"))
+    }
+
+    fn is_local(&self, path: &Path, slot: usize) -> bool {
+        let world = &path.world;
+        match &world.status[slot] {
+            Status::Ended | Status::OnCond { .. } => false,
+            Status::AtBarrier { released, .. } => released.is_some(),
+            Status::Ready if !world.threads[slot].started => true,
+            Status::Ready => match &path.stops[slot] {
+                Some(Stop::Sync { primitive }) => {
+                    self.is_local_operation(PRIMITIVES[usize::from(*primitive)].op)
+                }
+                _ => true,
+            },
+        }
+    }
+
+    fn is_local_operation(&self, op: NodeOp) -> bool {
+        use NodeOp::*;
+        match op {
+            ThreadCreate | ThreadJoin | ThreadExit | ThreadDetach => true,
+            MutexInit | CondInit | RwInit | SemInit | SpinInit | BarrierInit => true,
+            MutexDestroy | CondDestroy | RwDestroy | SemDestroy | SpinDestroy | BarrierDestroy => {
+                true
+            }
+            MutexUnlock | SpinUnlock | RwUnlock | SemPost => !self.looks_without_waiting,
+            _ => false,
+        }
+    }
+
+    /// A move under the names of the thread that makes it.
+    fn named_move(&mut self, at: &mut Situation, slot: usize, expire: bool) -> Try {
+        if self.script.is_some() {
+            return self.try_move(&mut at.path, slot, expire);
+        }
+        at.names.resize(at.path.world.status.len().max(slot + 1), 0);
+        self.engine.pool.name_for(slot, at.names[slot]);
+        let result = self.try_move(&mut at.path, slot, expire);
+        at.names[slot] = self.engine.pool.names_made();
+        result
+    }
+
+    /// Makes one move where order counts.
+    pub(super) fn chosen_move(&mut self, at: &mut Situation, step: Step) -> Moved {
+        let Step::Move {
+            slot,
+            expire,
+            waiter,
+        } = step
+        else {
+            return Moved::Gap("a decision was expected".to_owned());
+        };
+        if let Some((cond, position)) = waiter {
+            prefer_waiter(&mut at.path, cond, position);
+        }
+        match self.named_move(at, slot, expire) {
+            Try::Moved => Moved::Done,
+            Try::Blocked(why) => Moved::Blocked(why),
+            Try::Undecided(reason) | Try::Stop(Advance::Gap { reason, .. }) => Moved::Gap(reason),
+            Try::AtMarker | Try::Stop(_) => {
+                unreachable!("a synchronization operation neither decides nor ends the process")
+            }
+        }
+    }
+}
+
+fn settled(slot: usize, advance: Advance) -> Settled {
+    match advance {
+        Advance::Decide { slot, outcomes } => Settled::Fork { slot, outcomes },
+        Advance::Exit => Settled::Exit,
+        Advance::Gap { slot, reason } => Settled::Gap { slot, reason },
+        Advance::Moved | Advance::Boundary | Advance::Deadlock(_) => Settled::Gap {
+            slot,
+            reason: "a move of another kind".to_owned(),
+        },
+    }
+}
+
+/// Puts a waiter of a condition variable first in its queue: POSIX does not say who is woken.
+fn prefer_waiter(path: &mut Path, cond: usize, position: usize) {
+    if let Some(object) = path.world.objects.get_mut(cond)
+        && let Kind::Cond { waiters } = &mut object.kind
+        && position < waiters.len()
+    {
+        let waiter = waiters.remove(position);
+        waiters.insert(0, waiter);
+    }
+}
+
+/// The condition variable that has one waiter less, and how many it had.
+pub(super) fn woken_one(before: &Path, after: &Path) -> Option<(usize, usize)> {
+    let waiters = |path: &Path, index: usize| match path.world.objects.get(index).map(|o| &o.kind) {
+        Some(Kind::Cond { waiters }) => waiters.len(),
+        _ => 0,
+    };
+    (0..before.world.objects.len())
+        .map(|index| (index, waiters(before, index)))
+        .find(|(index, had)| *had == waiters(after, *index) + 1)
+}

@@ -1,0 +1,117 @@
+//! The other question: could the program deadlock *without* Heddle?
+//!
+//! Every order of the program's synchronization is followed, not the one an archive would choose: from the beginning, inputs as
+//! unknown as they are for the enumerator, each situation once. An order on which nobody can move is written down as
+//! a *witness*: an archive whose only schedule leads there, so that everything that can be done with an archive (explain it, draw it,
+//! enforce it) can be done with the deadlock.
+//!
+//! **Guarantee.** If [`Native::complete`], every deadlock of the program (nobody can ever move, not everybody has ended) under the stated
+//! assumptions ([`ASSUMED`]) has the same blocked places as one of the witnesses; without witnesses there is none.
+//!
+//! **Why few orders suffice.** Between two synchronization operations threads do not influence each other (no data races). An operation
+//! that no other thread's operation can get in the way of is done at once ([`drive`]): releasing, creating, joining, ending. Where
+//! several threads could go next, all are tried, but two operations on different objects are tried in one order only
+//! (sleep sets), and a situation that was reached before is not followed again ([`key`]).
+//!
+//! Deliberately absent: deadlocks of some threads while others run for ever, spurious wake-ups, and weak memory.
+
+mod drive;
+mod key;
+
+mod script;
+mod walk;
+
+pub(super) use script::Script;
+
+use std::sync::Arc;
+
+use schedules::Archive;
+
+use super::assume;
+use super::explore::Ground;
+use super::live::Live;
+use super::outcome::{Start, Task};
+use crate::Error;
+use crate::Options;
+use crate::analysis::Facts;
+use crate::model::Module;
+use crate::symbolic::portable::Names;
+
+/// Under what the answer holds, for people.
+pub const ASSUMED: &[&str] = &[
+    "no data races",
+    "no spurious wake-ups of condition variables",
+    "allocation, thread creation and initialization succeed",
+];
+
+/// How far to look.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Situations in all.
+    pub states: u64,
+    /// Situations after the first deadlock: others like to be near.
+    pub after_first: u64,
+    /// Different deadlocks to write down.
+    pub witnesses: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            states: 100_000,
+            after_first: 1_000,
+            witnesses: 16,
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Native {
+    /// One archive for each deadlock with other blocked places; its only schedule leads there.
+    pub witnesses: Vec<Archive>,
+    /// Different situations seen.
+    pub states: u64,
+    /// Every order was followed to its end.
+    pub complete: bool,
+    /// What was not followed and where, each once.
+    pub gaps: Vec<(String, Option<String>)>,
+}
+
+/// Follows the orders of a program.
+pub(crate) fn explore(
+    module: &Module,
+    facts: &Facts,
+    options: &Options,
+    limits: Limits,
+    live: &Live,
+) -> Result<Native, Error> {
+    let main = module
+        .function_named("main")
+        .filter(|main| !module.functions[*main].is_declaration())
+        .ok_or(Error::NoMain)?;
+    let ground = Ground {
+        module,
+        facts,
+        names: &Names::of(module),
+        options,
+        assumed: &assume::parse(&options.assumptions)?,
+        main,
+        live,
+    };
+    let task = Task {
+        start: Start::Main,
+        marked: Arc::default(),
+        closing: false,
+    };
+    let never = || false;
+    let walk = walk::Walk::new(ground.explorer(&task, &never), limits);
+    let walked = walk.run(main, ground.assumed);
+    let orders = walked.deadlocks.iter();
+    Ok(Native {
+        witnesses: orders.map(|steps| script::write(ground, steps)).collect(),
+        states: walked.states,
+        complete: walked.gaps.is_empty() && !walked.cut_short,
+        gaps: walked.gaps.into_iter().collect(),
+    })
+}
