@@ -38,6 +38,7 @@ mod diff;
 mod doctor;
 mod enumerate;
 mod explain;
+mod explain_archive;
 mod extract;
 mod findings;
 mod init;
@@ -112,7 +113,7 @@ enum Command {
     Conform(conform::Arguments),
     /// Says where a run waited, by source line
     Stats(stats::Arguments),
-    /// Explains a code such as HD0101 at the end of a message
+    /// Explains a code such as HD0101 at the end of a message, or the decisions of an epoch
     Explain(explain::Arguments),
     /// Writes a heddle.toml in which every setting is explained
     Init(init::Arguments),

@@ -244,6 +244,7 @@ mod tests {
             epochs_reused: 2,
             peak_memory: 30 << 20,
             at: "pool.c:88".into(),
+            ended: None,
         }
     }
 

@@ -16,7 +16,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 pub use error::Error;
-pub use search::remove_store;
+pub use search::{NOT_ELASTIC, remove_store};
 
 /// What the user may choose.
 #[derive(Clone, Debug)]
@@ -66,6 +66,8 @@ pub struct Progress {
     pub queries: u64,
     /// Most bytes of memory that the process took so far.
     pub peak_memory: u64,
+    /// Why the enumeration ends before it is complete, if it does.
+    pub ended: Option<&'static str>,
     /// `file:line` of what is being explored.
     pub at: String,
 }

@@ -219,6 +219,12 @@ impl ArchiveBuilder {
         self.shared_steps
     }
 
+    /// Where the first thread stands when a declared epoch begins.
+    pub fn standing_of(&self, id: EpochId) -> Option<SiteId> {
+        let context = self.epoch_contexts.rows[id].first()?;
+        self.contexts.rows[*context].frames.last().copied()
+    }
+
     /// How many threads live when a declared epoch begins.
     pub fn contexts_of(&self, id: EpochId) -> usize {
         self.epoch_contexts.rows[id].len()

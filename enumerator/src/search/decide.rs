@@ -26,12 +26,12 @@ impl Explorer<'_, '_> {
         let frame = path.world.state.frame(slot);
         let branch = (frame.func, frame.next);
         if self.wants_elastic(path, slot, outcomes, branch) {
-            if self.elastic(path, slot, outcomes, branch) {
+            let Err(why) = self.elastic(path, slot, outcomes, branch) else {
                 return true;
-            }
+            };
             self.tally.rigid += 1;
             self.found.elastic.remove(&branch);
-            self.found.rigid.insert(branch);
+            self.found.rigid.insert(branch, why);
         }
         if let [(outcome, condition)] = outcomes {
             self.take(path, slot, branch, *outcome, *condition);
@@ -50,6 +50,7 @@ impl Explorer<'_, '_> {
         self.tally.decisions += 1;
         self.live.counts.decisions.fetch_add(1, Ordering::Relaxed);
         self.decided_in_loops(&path, slot);
+        self.note_rigid(&path, slot, &outcomes);
         let frame = path.world.state.frame(slot);
         let branch = (frame.func, frame.next);
         if let Some(step) = self.early(&mut path, slot, &outcomes, branch) {

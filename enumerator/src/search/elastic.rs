@@ -32,17 +32,76 @@ impl Explorer<'_, '_> {
         if self.closing {
             return false;
         }
-        let known = |set: &BTreeSet<(FuncId, InstrId)>| set.contains(&branch);
-        if outcomes.len() < 2 || known(&self.found.rigid) || known(&self.marked.decisions) {
+        let known = self.found.rigid.contains_key(&branch);
+        if outcomes.len() < 2 || known || self.marked.decisions.contains(&branch) {
             return false;
         }
         let block = path.world.state.frame(slot).block;
-        if self.engine.facts.region(branch.0, block).sync != SyncEffect::Balanced
-            || !self.is_closed(branch.0, block)
-        {
-            return false;
+        self.forbids_elastic(branch.0, block, outcomes).is_none()
+    }
+
+    /// Why the region behind a branch cannot, or should not, be elastic, whatever the path.
+    fn forbids_elastic(
+        &self,
+        func: FuncId,
+        block: BlockId,
+        outcomes: &[(u32, Expr)],
+    ) -> Option<String> {
+        if self.engine.facts.region(func, block).sync != SyncEffect::Balanced {
+            return Some(match self.unbalanced(func, block) {
+                Some(place) => format!(
+                    "what it guards does more than take locks and release them again: {place}"
+                ),
+                None => {
+                    "what it guards may leave a lock taken, or release one that was taken before"
+                        .to_owned()
+                }
+            });
         }
-        self.marked.prefer_elastic || self.has_silent_arm(branch.0, block, outcomes)
+        if !self.is_closed(func, block) {
+            let why =
+                "its ways do not come together in its function, or lead into the middle of a loop";
+            return Some(why.to_owned());
+        }
+        if !self.marked.prefer_elastic && !self.has_silent_arm(func, block, outcomes) {
+            let why = "every way through it synchronizes: a schedule for each serves better";
+            return Some(why.to_owned());
+        }
+        None
+    }
+
+    /// A call between a branch and its join that does more than lock and unlock.
+    fn unbalanced(&self, func: FuncId, block: BlockId) -> Option<String> {
+        let facts = self.engine.facts;
+        let function = &self.engine.module.functions[func];
+        for member in facts.cfg(func).between(function, block) {
+            for (id, instr) in function.block_instrs(member) {
+                let callees = facts.callees(func, id);
+                let beyond = |callee: &&FuncId| facts.effects(**callee).sync == SyncEffect::Any;
+                if instr.call().is_none() || (callees.known.is_empty() && !callees.unknown) {
+                    continue;
+                }
+                let Some(callee) = callees.known.iter().find(beyond) else {
+                    continue;
+                };
+                let name = &self.engine.module.functions[*callee].name;
+                return Some(format!("`{name}` at {}", self.engine.place(func, id)));
+            }
+        }
+        None
+    }
+
+    /// Why a branch that is decided is not elastic.
+    pub(super) fn note_rigid(&mut self, path: &Path, slot: usize, outcomes: &[(u32, Expr)]) {
+        let frame = path.world.state.frame(slot);
+        let (func, id, block) = (frame.func, frame.next, frame.block);
+        if self.notes.contains_key(&(func, id)) {
+            return;
+        }
+        let tried = self.found.rigid.get(&(func, id)).cloned();
+        let why = tried.or_else(|| self.forbids_elastic(func, block, outcomes));
+        let why = why.unwrap_or_else(|| "it was decided before it could be".to_owned());
+        self.notes.insert((func, id), why);
     }
 
     /// Can the region only be entered through its branch, and does it end in the same function?
@@ -84,14 +143,14 @@ impl Explorer<'_, '_> {
         })
     }
 
-    /// Passes an elastic branch. False, and nothing has happened, if it cannot be elastic here.
+    /// Passes an elastic branch. If it cannot be elastic here, nothing has happened, and the result says why.
     pub(super) fn elastic(
         &mut self,
         path: &mut Path,
         slot: usize,
         outcomes: &[(u32, Expr)],
         branch: (FuncId, InstrId),
-    ) -> bool {
+    ) -> Result<(), String> {
         let before = path.clone();
         let frame = path.world.state.frame(slot);
         let depth = path.world.state.threads[slot].frames.len();
@@ -115,11 +174,11 @@ impl Explorer<'_, '_> {
             self.engine
                 .take_under(&mut path.world.state, slot, *outcome, *condition);
             match self.arm(path, slot, until) {
-                Some(true) => arrived.push((*condition, path.world.state.clone())),
-                Some(false) => {}
-                None => {
+                Ok(true) => arrived.push((*condition, path.world.state.clone())),
+                Ok(false) => {}
+                Err(why) => {
                     *path = before;
-                    return false;
+                    return Err(why);
                 }
             }
             if path.world.trail.position(slot) == position {
@@ -134,32 +193,49 @@ impl Explorer<'_, '_> {
             .is_some()
         {
             *path = before;
-            return false;
+            return Err("what its ways leave behind cannot be described as one state".to_owned());
         }
         self.tally.elastic += 1;
         let kind = node(site, NodeOp::ArmsEnd, Subject::Nothing);
         path.world.trail.add(slot, kind, &[]);
-        true
+        Ok(())
     }
 
-    /// Runs one arm: `Some(true)` if it came to the join, `Some(false)` if the process ends in it, `None` if it is not elastic.
-    fn arm(&mut self, path: &mut Path, slot: usize, until: Until) -> Option<bool> {
+    /// Runs one arm: true if it came to the join, false if the process ends in it, an error with the reason if it is not elastic.
+    fn arm(&mut self, path: &mut Path, slot: usize, until: Until) -> Result<bool, String> {
         loop {
-            match self.engine.run(&mut path.world.state, slot, Some(until)) {
-                Stop::Reached => return Some(true),
-                Stop::Ended => return Some(false),
+            let stop = self.engine.run(&mut path.world.state, slot, Some(until));
+            let place = || match path.world.state.threads[slot].frames.last() {
+                Some(frame) => self.engine.place(frame.func, frame.next),
+                None => "the thread's end".to_owned(),
+            };
+            match stop {
+                Stop::Reached => return Ok(true),
+                Stop::Ended => return Ok(false),
                 Stop::Sync { primitive } => {
-                    let attempt = path.world.attempt(&mut self.engine, slot, primitive, false);
-                    if !matches!(attempt, Attempt::Done) {
-                        return None;
+                    let place = place();
+                    match path.world.attempt(&mut self.engine, slot, primitive, false) {
+                        Attempt::Done => {}
+                        Attempt::Blocked(why) => {
+                            return Err(format!(
+                                "`{}`, wanted at {place}, may be held by a thread that waits for the epoch's end",
+                                why.object
+                            ));
+                        }
+                        Attempt::Undecided(why) | Attempt::Gap(why) => return Err(why),
                     }
                 }
                 Stop::Branch { outcomes } => {
+                    let place = place();
                     if !self.pass_branch(path, slot, &outcomes) {
-                        return None;
+                        return Err(format!("the branch at {place} inside it has to be decided"));
                     }
                 }
-                _ => return None,
+                Stop::Marker => return Err(format!("an epoch may end inside it, at {}", place())),
+                Stop::Gap(why) => return Err(why),
+                Stop::Returned | Stop::Fuel | Stop::Unclear => {
+                    return Err(format!("one of its ways does not come to {}", place()));
+                }
             }
         }
     }

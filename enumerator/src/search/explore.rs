@@ -7,6 +7,7 @@ use schedules::builder::ArchiveBuilder;
 
 use super::assume::Assumption;
 use super::live::Live;
+use super::marked::Branch;
 use super::outcome::{Outcome, Start, Tally, Task};
 use super::{Explorer, Path, assume, schedule};
 use crate::Options;
@@ -69,6 +70,7 @@ impl<'g> Ground<'g> {
             abandoned,
             closing: task.closing,
             tally: Tally::default(),
+            notes: BTreeMap::new(),
             seen: (0, 0),
             most_slots: 1,
             epochs: Default::default(),
@@ -91,6 +93,14 @@ impl<'g> Ground<'g> {
         engine.watched = marked.decisions.union(&marked.elastic).copied().collect();
         engine
     }
+}
+
+fn named_notes(module: &Module, notes: BTreeMap<Branch, String>) -> BTreeMap<String, String> {
+    let notes = notes.into_iter().map(|((func, id), why)| {
+        let at = &module.functions[func].instrs[id].position;
+        (format!("{}:{}", module.place(at), at.column), why)
+    });
+    notes.collect()
 }
 
 impl Explorer<'_, '_> {
@@ -222,6 +232,7 @@ impl Explorer<'_, '_> {
             restart: self.restart,
             cut: self.cut,
             tally,
+            notes: named_notes(self.engine.module, self.notes),
             touched: Vec::new(),
         }
     }

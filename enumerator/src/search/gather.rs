@@ -20,6 +20,9 @@ use crate::symbolic::portable::Malformed;
 use crate::threads::trail::SiteRef;
 use crate::threads::{World, portable};
 
+/// Begins the statistic that says why a branch is decided and not elastic: place, reason, explorations in which it was decided.
+pub const NOT_ELASTIC: &str = "not elastic: ";
+
 /// An epoch in the making.
 struct Found {
     id: EpochId,
@@ -38,6 +41,8 @@ pub(super) struct Gathered<'g> {
     waiting: BTreeSet<usize>,
     explored: u64,
     tally: Tally,
+    /// How often a branch at this place was decided, and why it was not elastic: the first reason found.
+    notes: BTreeMap<String, (String, u64)>,
 }
 
 /// Which epoch.
@@ -69,12 +74,18 @@ impl<'g> Gathered<'g> {
             waiting: BTreeSet::new(),
             explored: 0,
             tally: Tally::default(),
+            notes: BTreeMap::new(),
         }
     }
 
     /// Epochs so far.
     pub(super) fn known(&self) -> usize {
         self.found.len() + 1
+    }
+
+    /// Epochs that need not be explored again, as far as is known now.
+    pub(super) fn settled(&self) -> usize {
+        self.known() - self.waiting.len()
     }
 
     pub(super) fn next(&mut self) -> Option<usize> {
@@ -101,6 +112,10 @@ impl<'g> Gathered<'g> {
     pub(super) fn add(&mut self, which: Which, outcome: &Outcome) -> Result<(), Malformed> {
         self.explored += 1;
         self.tally.add(outcome.tally);
+        for (place, why) in &outcome.notes {
+            let note = self.notes.entry(place.clone());
+            note.or_insert_with(|| (why.clone(), 0)).1 += 1;
+        }
         let mut engine = Engine::new(self.ground.module, self.ground.facts);
         // What one thread knows for itself does not hold for the others.
         engine.running = usize::MAX;
@@ -120,7 +135,8 @@ impl<'g> Gathered<'g> {
     /// The epoch was not explored.
     pub(super) fn give_up(&mut self, which: Which, reason: &str) {
         let id = self.id(which);
-        let gap = self.builder.gap(reason, None);
+        let at = self.builder.standing_of(id);
+        let gap = self.builder.gap(reason, at);
         let empty = self.builder.fragment(Vec::new());
         let root = self.builder.step(empty, Next::Unexplored { gap });
         let slots = self.builder.contexts_of(id);
@@ -177,6 +193,7 @@ impl<'g> Gathered<'g> {
     pub(super) fn finish(mut self, marked: &Marked) -> Archive {
         let Ground { module, facts, .. } = self.ground;
         refuse::name_atomics(&mut self.builder, module);
+        refuse::name_spins(&mut self.builder, module, facts);
         emit::plan(&mut self.builder, module, facts, marked);
         let shared = self.builder.shared_steps();
         let more = [
@@ -188,6 +205,12 @@ impl<'g> Gathered<'g> {
             self.builder.statistics.push(Statistic {
                 name: name.to_owned(),
                 value,
+            });
+        }
+        for (place, (why, epochs)) in self.notes {
+            self.builder.statistics.push(Statistic {
+                name: format!("{NOT_ELASTIC}{place}: {why}"),
+                value: epochs,
             });
         }
         self.builder.finish()

@@ -24,7 +24,7 @@ impl End {
     pub(super) fn reason(self) -> &'static str {
         match self {
             End::Stopped => "the enumeration was stopped",
-            End::Time => "the time limit was reached; --time-limit raises it",
+            End::Time => "the time limit was reached; --time raises it",
             End::Memory => "the memory limit was reached; --memory raises it",
         }
     }
@@ -100,6 +100,19 @@ impl Live {
         self.end.store(end as u8, Ordering::Relaxed);
     }
 
+    /// Everything is explored again, with more branches instrumented.
+    pub(super) fn begin_pass(&self) {
+        self.gathered(0, 1);
+        self.counts.leaves.store(0, Ordering::Relaxed);
+        self.counts.decisions.store(0, Ordering::Relaxed);
+    }
+
+    /// An outcome was gathered.
+    pub(super) fn gathered(&self, done: usize, known: usize) {
+        self.counts.epochs_done.store(done, Ordering::Relaxed);
+        self.counts.epochs_known.store(known, Ordering::Relaxed);
+    }
+
     /// Where an exploration is.
     pub(super) fn stand(&self, at: String) {
         *self.at.lock().expect("nobody panics with it") = at;
@@ -141,6 +154,7 @@ impl Live {
             steps: counts.steps.load(Ordering::Relaxed),
             queries: counts.queries.load(Ordering::Relaxed),
             peak_memory: self.peak.load(Ordering::Relaxed),
+            ended: self.end().map(End::reason),
             at: self.at.lock().expect("nobody panics with it").clone(),
         }
     }

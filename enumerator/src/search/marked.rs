@@ -2,7 +2,7 @@
 //!
 //! Every execution of an instrumented branch is a node, so all epochs must agree: exploration starts again whenever the set has grown.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{BlockId, FuncId, InstrId, Module};
 use crate::symbolic::portable::{Malformed, Names, Reader, Writer};
@@ -17,8 +17,8 @@ pub(super) struct Marked {
     pub(super) elastic: BTreeSet<Branch>,
     /// Loop headers and functions that end epochs.
     pub(super) markers: BTreeSet<(FuncId, BlockId)>,
-    /// Branches that were tried as elastic and cannot be.
-    pub(super) rigid: BTreeSet<Branch>,
+    /// Branches that were tried as elastic and cannot be, and why not.
+    pub(super) rigid: BTreeMap<Branch, String>,
     /// Slots keep their order from epoch to epoch: threads that are alike must be told apart.
     pub(super) keep_order: bool,
     /// Prefer one schedule with optional nodes to several.
@@ -34,8 +34,12 @@ impl Marked {
             .extend(found.elastic.difference(&before.elastic));
         self.markers
             .extend(found.markers.difference(&before.markers));
-        self.rigid.extend(found.rigid.difference(&before.rigid));
-        self.elastic.retain(|branch| !self.rigid.contains(branch));
+        for (branch, why) in &found.rigid {
+            let known = self.rigid.entry(*branch);
+            known.or_insert_with(|| why.clone());
+        }
+        self.elastic
+            .retain(|branch| !self.rigid.contains_key(branch));
         self.keep_order |= found.keep_order;
         self.prefer_elastic |= found.prefer_elastic;
     }
@@ -66,9 +70,14 @@ impl Marked {
             keep_order,
             prefer_elastic,
         } = self;
-        for branches in [decisions, elastic, rigid] {
+        for branches in [decisions, elastic] {
             let places = branches.iter().map(|(func, id)| (*func, id.0));
             write_places(module, places, out);
+        }
+        let places = rigid.keys().map(|(func, id)| (*func, id.0));
+        write_places(module, places, out);
+        for why in rigid.values() {
+            out.text(why);
         }
         let places = markers.iter().map(|(func, block)| (*func, block.0));
         write_places(module, places, out);
@@ -81,7 +90,14 @@ impl Marked {
             let places = read_places(names, from)?;
             Ok(places.map(|(func, id)| (func, InstrId(id))).collect())
         };
-        let (decisions, elastic, rigid) = (branches()?, branches()?, branches()?);
+        let (decisions, elastic) = (branches()?, branches()?);
+        let mut rigid = BTreeMap::new();
+        for branch in branches()? {
+            rigid.insert(branch, String::new());
+        }
+        for why in rigid.values_mut() {
+            *why = from.text()?;
+        }
         let markers = read_places(names, from)?
             .map(|(func, block)| (func, BlockId(block)))
             .collect();

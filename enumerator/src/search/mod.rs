@@ -38,7 +38,7 @@ use crate::symbolic::run::Stop;
 use crate::threads::World;
 use crate::threads::trail::SiteRef;
 use live::Live;
-use marked::Marked;
+use marked::{Branch, Marked};
 use outcome::Tally;
 
 /// Paths with more nodes than this are given up.
@@ -78,6 +78,8 @@ struct Explorer<'a, 'm> {
     /// Nothing more can be marked: what would need that is a gap.
     closing: bool,
     tally: Tally,
+    /// Why branches that are decided are not elastic.
+    notes: BTreeMap<Branch, String>,
     /// Steps and queries that others know of.
     seen: (u64, u64),
     most_slots: usize,
@@ -100,6 +102,7 @@ struct Explorer<'a, 'm> {
     script: Option<native::Script>,
 }
 
+pub use gather::NOT_ELASTIC;
 pub(crate) use settle::enumerate;
 pub use store::remove_store;
 

@@ -4,6 +4,7 @@
 //! Explorations share no terms, no solver and no cache, so it makes no difference how many run at once, in which order, or whether one ran
 //! yesterday. Its tree is an archive of its own: epoch 0 is the explored one, the others only name the worlds that paths end in.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schedules::Archive;
@@ -105,6 +106,8 @@ pub(super) struct Outcome {
     /// It was cut short by a limit: not to be kept.
     pub(super) cut: bool,
     pub(super) tally: Tally,
+    /// Branches that are decided, by place, and why each is not elastic.
+    pub(super) notes: BTreeMap<String, String>,
     /// Functions that were executed, by name.
     pub(super) touched: Vec<String>,
 }
@@ -120,6 +123,11 @@ impl Outcome {
         out.flag(self.restart);
         for (_, count) in self.tally.clone().named() {
             out.number(*count);
+        }
+        out.count(self.notes.len());
+        for (place, why) in &self.notes {
+            out.text(place);
+            out.text(why);
         }
         out.count(self.touched.len());
         for name in &self.touched {
@@ -139,6 +147,10 @@ impl Outcome {
         for (_, count) in tally.named() {
             *count = from.number()?;
         }
+        let mut notes = BTreeMap::new();
+        for _ in 0..from.count()? {
+            notes.insert(from.text()?, from.text()?);
+        }
         let mut touched = Vec::new();
         for _ in 0..from.count()? {
             touched.push(from.text()?);
@@ -153,6 +165,7 @@ impl Outcome {
             restart,
             cut: false,
             tally,
+            notes,
             touched,
         })
     }

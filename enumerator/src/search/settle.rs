@@ -76,6 +76,7 @@ fn pass(crew: &mut Crew<'_, '_>, marked: Marked, closing: bool) -> Result<Pass, 
     let mut gathered = Gathered::new(ground);
     let mut found = (*marked).clone();
     let mut next = Some(Which::First);
+    ground.live.begin_pass();
     while let Some(which) = next {
         let task = |which: Which, gathered: &Gathered<'_>| Task {
             start: gathered.start(which),
@@ -104,11 +105,7 @@ fn pass(crew: &mut Crew<'_, '_>, marked: Marked, closing: bool) -> Result<Pass, 
                 false => gathered.add(which, &outcome).map_err(damaged)?,
             }
         }
-        let counts = &ground.live.counts;
-        counts.epochs_done.fetch_add(1, Ordering::Relaxed);
-        counts
-            .epochs_known
-            .store(gathered.known(), Ordering::Relaxed);
+        ground.live.gathered(gathered.settled(), gathered.known());
         next = gathered.next().map(Which::Later);
     }
     if closing || found == *marked {
