@@ -230,7 +230,7 @@ fn diff() {
     );
 }
 
-/// Plain where nobody looks, coloured and folded where asked; the first line stays whole, for editors.
+/// Plain where nobody looks, coloured and folded where asked; the first line of a finding and the verdict stay whole, for editors and grep.
 #[test]
 fn reports_fit_where_they_are_read() {
     let shelf = Shelf::new();
@@ -255,6 +255,7 @@ fn reports_fit_where_they_are_read() {
     let long: Vec<&str> = narrow
         .lines()
         .skip(1)
+        .filter(|line| !line.starts_with("relock.c: 1 deadlock ("))
         .filter(|line| line.chars().count() > 50)
         .collect();
     assert!(long.is_empty(), "{long:#?}");

@@ -1,7 +1,7 @@
 //! Reports for people at a terminal or in a log: first a line that editors understand, then the sources with carets, then
 //! when and how it happens.
 //!
-//! The first line of each diagnostic is `file:line:column: severity: message [code]`, whatever the width.
+//! The first line of each diagnostic is `file:line:column: severity: message [code]`, whatever the width; the verdict is one line, too.
 
 use super::lanes;
 use super::model::{Confidence, Diagnostic, Report, Severity, Spot, Thread, place};
