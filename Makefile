@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO_PATH := $(HOME)/.cargo/bin
 export PATH := $(PATH):$(CARGO_PATH)
 
-.PHONY: all setup build demo test loom rt-soak rt-tsan bench soak install
+.PHONY: all setup build demo test loom rt-soak rt-tsan bench soak install package
 
 all: build
 
@@ -47,3 +47,7 @@ soak: build
 
 install: build
 	@scripts/install "$(PREFIX)"
+
+# target/package/heddle_VERSION_amd64.deb
+package: build
+	@scripts/package target/package

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use instrument_pass::Bitcode;
@@ -226,7 +226,6 @@ pub(crate) fn enumerate(
         store: Some(store),
     };
     let mut reporter = Reporter::new(choices.voice);
-    let began = Instant::now();
     let mut last = enumerator::Progress::default();
     let mut is_stopped = false;
     let archive = enumerator::enumerate(&prepared.0, &options, &mut |progress| {
@@ -237,17 +236,11 @@ pub(crate) fn enumerate(
             false => ControlFlow::Continue(()),
         }
     });
-    let is_late = choices
-        .time_limit
-        .is_some_and(|limit| began.elapsed() > limit);
-    let is_large = choices
-        .memory_limit
-        .is_some_and(|limit| last.peak_memory > limit);
     reporter.conclude(&last);
     let archive = archive?;
     check_own_work(&archive)?;
     Ok(Found {
-        was_cut: !archive.gaps.is_empty() && (is_stopped || is_late || is_large),
+        was_cut: last.ended.is_some(),
         archive,
     })
 }

@@ -1,21 +1,23 @@
-//! `heddle explain CODE`: what a message means and what to do about it. `heddle explain ARCHIVE EPOCH[/DECISION]`: why an epoch decides what
-//! it decides (`explain_archive`).
+//! `heddle explain CODE`: what a message means and what to do about it. (With an archive: `explain_archive.rs`.)
 //!
 //! The words are those of `docs/codes.md`, compiled in: page, command, man page and SARIF cannot differ.
+
+use std::path::Path;
 
 use anyhow::Result;
 
 use crate::Verdict;
 use crate::codes::Code;
+use crate::explain_archive;
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     /// A code such as HD0101, or its short name such as lock-cycle; or an archive
-    code: Option<String>,
-    /// With an archive: an epoch, or one of its decisions, as in 2 or 2/1
-    #[arg(value_name = "EPOCH[/DECISION]")]
     what: Option<String>,
+    /// With an archive: which epoch, or which decision of it
+    #[arg(value_name = "EPOCH[/DECISION]")]
+    place: Option<String>,
     /// Lists all codes
     #[arg(long)]
     list: bool,
@@ -26,8 +28,8 @@ Examples:
   heddle explain HD0101      # what `[HD0101]` at the end of a message means
   heddle explain lock-cycle  # the same by its name in JSON output
   heddle explain --list
-  heddle explain prog.heddle 1     # why epoch 1 decides what it decides: branches, conditions, early or late
-  heddle explain prog.heddle 1/2   # its second decision";
+  heddle explain prog.heddle 1     # why epoch 1 decides what it decides
+  heddle explain prog.heddle 1/2   # its second decision only";
 
 const PAGE: &str = include_str!("../docs/codes.md");
 
@@ -39,9 +41,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
         crate::output::print(&lines.collect::<String>())?;
         return Ok(Verdict::Fine);
     }
-    let name = arguments.code.as_deref().unwrap_or_default();
-    if let Some(what) = &arguments.what {
-        return crate::explain_archive::run(std::path::Path::new(name), what);
+    let name = arguments.what.as_deref().unwrap_or_default();
+    if let Some(place) = &arguments.place {
+        return explain_archive::run(Path::new(name), place);
     }
     let Some(code) = Code::find(name) else {
         fail!(

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use schedules::ids::Id as _;
 use schedules::{Archive, EpochId, Next, SiteId, SiteKind, StepId, TextId};
 
@@ -19,7 +19,8 @@ pub(crate) fn run(path: &Path, what: &str) -> Result<Verdict> {
     let archive = Archive::read(path)?;
     let (epoch, decision) = parse(what)?;
     let Some(found) = archive.epochs.get(epoch) else {
-        bail!(
+        fail!(
+            NoSuchSchedule,
             "{}: there is no epoch {epoch}; its epochs are 0 to {}",
             path.display(),
             archive.epochs.len().saturating_sub(1)
@@ -27,7 +28,8 @@ pub(crate) fn run(path: &Path, what: &str) -> Result<Verdict> {
     };
     let decisions = decisions(&archive, found.root);
     if decision.is_some_and(|number| number == 0 || number > decisions.len()) {
-        bail!(
+        fail!(
+            NoSuchSchedule,
             "{}: epoch {epoch} has {} decisions, numbered from 1",
             path.display(),
             decisions.len()

@@ -41,9 +41,11 @@ mod explain;
 mod explain_archive;
 mod extract;
 mod findings;
+mod init;
 mod input;
 mod inspect;
 mod installation;
+mod manual;
 mod native;
 mod output;
 mod prepare;
@@ -72,6 +74,16 @@ Exit status:
   0  done, nothing found
   1  findings
   2  errors: wrong use, wrong input, unusable file
+
+Environment:
+  HEDDLE_OPTIONS   key=value:key=value for enforced programs; HEDDLE_OPTIONS=help ./prog lists the keys
+  HEDDLE_CLANG     the C compiler [default: clang-19]; HEDDLE_CLANGXX the C++ compiler
+  NO_COLOR         no colours; COLUMNS: the width of reports
+
+Examples:
+  heddle build prog.c -o prog -O2 && heddle check prog.heddle && ./prog
+  CC=\"heddle cc\" make && heddle build ./prog -o prog.enforced
+  heddle explain HD0101     # what a code at the end of a message means
 
 Compiler:
   heddle cc, heddle c++  clang with everything it takes; objects also carry their bitcode
@@ -105,8 +117,12 @@ enum Command {
     Conform(conform::Arguments),
     /// Says where a run waited, by source line
     Stats(stats::Arguments),
-    /// Explains a code such as HD0101 at the end of a message
+    /// Explains a code such as HD0101 at the end of a message, or the decisions of an epoch
     Explain(explain::Arguments),
+    /// Writes a heddle.toml in which every setting is explained
+    Init(init::Arguments),
+    #[command(hide = true)]
+    Manual(manual::Arguments),
     /// Says what this machine lacks for Heddle, and how to get it
     Doctor(doctor::Arguments),
 }
@@ -134,7 +150,11 @@ fn main() -> ExitCode {
     if let Some(status) = cc::from_command_line(std::env::args_os()) {
         return status;
     }
-    let result = match Arguments::parse().command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return misused(&error),
+    };
+    let result = match arguments.command {
         Command::Run(arguments) => return finish(run::run(&arguments)),
         Command::Build(arguments) => build::run(&arguments),
         Command::Enumerate(arguments) => enumerate::run(&arguments),
@@ -149,9 +169,25 @@ fn main() -> ExitCode {
         Command::Conform(arguments) => conform::run(&arguments),
         Command::Stats(arguments) => stats::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Init(arguments) => init::run(&arguments),
+        Command::Manual(arguments) => manual::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
     finish(result)
+}
+
+/// Help and version, or what is wrong with the command line, with its code.
+fn misused(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // A reader that went away is not an error.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let text = error.render().to_string();
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    eprint!("heddle: error: {first} [{}]\n{rest}", codes::Code::WrongUse);
+    ExitCode::from(2)
 }
 
 fn finish<T: Into<ExitCode>>(result: anyhow::Result<T>) -> ExitCode {

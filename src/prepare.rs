@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use anyhow::Result;
 
 use crate::Verdict;
+use crate::codes::Code;
 use crate::extract::write_whole;
 use crate::input::Inputs;
 
@@ -53,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     }
     let unsupported = instrument_pass::unsupported(&prepared.bitcode)?;
     for error in &unsupported {
-        eprintln!("heddle: warning: {error}");
+        eprintln!("heddle: warning: {error} [{}]", Code::Refused);
     }
     if unsupported.is_empty() {
         Ok(Verdict::Fine)

@@ -164,7 +164,7 @@ impl Drop for Reporter {
 /// Everything in words.
 fn line(progress: &Progress, elapsed: Duration) -> String {
     let mut text = format!(
-        "{}s: {} of {} known epochs, {} schedules, {} decisions, {} queries, {} steps/s, {} MB",
+        "{}s: {} explorations of {} known epochs, {} schedules, {} decisions, {} queries, {} steps/s, {} MB",
         elapsed.as_secs(),
         progress.epochs_done,
         progress.epochs_known,
@@ -189,7 +189,9 @@ const BAR: usize = 16;
 
 /// The same for a terminal, never longer than a line: what wraps cannot be redrawn.
 fn bar(progress: &Progress, elapsed: Duration, width: usize) -> String {
-    let (done, known) = (progress.epochs_done, progress.epochs_known.max(1));
+    // Epochs are explored again when more ways lead to them.
+    let known = progress.epochs_known.max(1);
+    let done = progress.epochs_done.min(known);
     let full = (done * BAR / known).min(BAR);
     let text = format!(
         "{}{} {done}/{known} known epochs  {} schedules  {} steps/s  {} MB  {}s  {}",
@@ -242,6 +244,7 @@ mod tests {
             epochs_reused: 2,
             peak_memory: 30 << 20,
             at: "pool.c:88".into(),
+            ended: None,
         }
     }
 
@@ -250,7 +253,7 @@ mod tests {
         let text = line(&example(), Duration::from_millis(2500));
         assert_eq!(
             text,
-            "2s: 3 of 5 known epochs, 12 schedules, 4 decisions, 7 queries, 400 steps/s, 30 MB, \
+            "2s: 3 explorations of 5 known epochs, 12 schedules, 4 decisions, 7 queries, 400 steps/s, 30 MB, \
              2 results reused, at pool.c:88"
         );
     }

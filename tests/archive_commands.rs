@@ -115,7 +115,7 @@ fn unusable_archives() {
         shelf.says(
             &[command, "missing.heddle"],
             2,
-            "heddle: error: missing.heddle: no such file\n",
+            "heddle: error: missing.heddle: no such file [HD0011]\n",
         );
         shelf.says(&[command, "."], 2, "is a directory, not an archive");
         shelf.says(&[command, "note.txt"], 2, "is not a Heddle archive");
@@ -146,7 +146,7 @@ fn check() {
     shelf.says(
         &["check", "relock.heddle"],
         1,
-        "relock.c:5: deadlock 1: a thread locks what it already holds",
+        "relock.c:5:5: error: a thread locks what it already holds [HD0102]\n",
     );
     shelf.says(
         &["check", "--json", "relock.heddle"],
@@ -235,4 +235,127 @@ fn diff() {
         1,
         "~ program: relock.c -> handover.c",
     );
+}
+
+/// Plain where nobody looks, coloured and folded where asked; the first line of a finding and the verdict stay whole, for editors and grep.
+#[test]
+fn reports_fit_where_they_are_read() {
+    let shelf = Shelf::new();
+    let check = |columns: &str, arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_heddle"))
+            .args(["check", "relock.heddle"])
+            .args(arguments)
+            .env("COLUMNS", columns)
+            .current_dir(shelf.folder.path())
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let wide = check("120", &[]);
+    assert!(!wide.contains('\x1b'), "{wide}");
+    assert!(wide.contains("  happens if   deep != 0\n  for example  argc = 2, argv[1] = \"1\"\n"));
+    assert!(wide.contains("│ "), "lanes side by side: {wide}");
+    let narrow = check("50", &[]);
+    assert!(
+        narrow.starts_with("relock.c:5:5: error: a thread locks what it already holds [HD0102]\n")
+    );
+    let long: Vec<&str> = narrow
+        .lines()
+        .skip(1)
+        .filter(|line| !line.starts_with("relock.c: 1 deadlock ("))
+        .filter(|line| line.chars().count() > 50)
+        .collect();
+    assert!(long.is_empty(), "{long:#?}");
+    assert!(
+        !narrow.contains('│'),
+        "a list where columns do not fit: {narrow}"
+    );
+    let coloured = check("120", &["--color", "always"]);
+    assert!(coloured.contains("\x1b[1;31merror:\x1b[0m"), "{coloured}");
+}
+
+/// Every kind of error has a code that can be explained.
+#[test]
+fn errors_carry_codes() {
+    let shelf = Shelf::new();
+    std::fs::write(shelf.path("note.txt"), "hello").unwrap();
+    for (arguments, code) in [
+        (vec!["chek"], "HD0001"),
+        (vec!["check"], "HD0001"),
+        (vec!["enumerate", "nowhere.c"], "HD0002"),
+        (vec!["enumerate", "note.txt"], "HD0003"),
+        (vec!["check", "note.txt"], "HD0011"),
+        (vec!["conform", "relock.heddle", "note.txt"], "HD0013"),
+        (vec!["inspect", "--dot", "7", "handover.heddle"], "HD0015"),
+        (vec!["explain", "relock.heddle", "9"], "HD0015"),
+        (vec!["run", "./nowhere"], "HD0022"),
+        (vec!["explain", "HD9999"], "HD0024"),
+        (vec!["stats", "note.txt"], "HD0025"),
+    ] {
+        let said = shelf.heddle(&arguments);
+        assert_eq!(said.status, 2, "{arguments:?}: {}", said.stderr);
+        let first = said.stderr.lines().next().unwrap_or_default();
+        assert!(
+            first.starts_with("heddle: error: "),
+            "{arguments:?}: {first}"
+        );
+        assert!(
+            first.ends_with(&format!("[{code}]")),
+            "{arguments:?}: {first}"
+        );
+        let explained = shelf.heddle(&["explain", code]);
+        assert_eq!(explained.status, 0);
+        assert!(explained.stdout.starts_with(code), "{}", explained.stdout);
+    }
+}
+
+/// `heddle init` writes a file that says nothing yet, and never replaces one unasked.
+#[test]
+fn init() {
+    let shelf = Shelf::new();
+    shelf.says(&["init"], 0, "wrote ./heddle.toml");
+    let text = std::fs::read_to_string(shelf.path("heddle.toml")).unwrap();
+    assert!(text.contains("\n#threads = 16\n"));
+    let settings = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    assert_eq!(settings.count(), 0);
+    shelf.says(
+        &["init"],
+        2,
+        "is there already; --force replaces it [HD0026]",
+    );
+    shelf.says(&["init", "--force"], 0, "wrote");
+}
+
+/// What the doctor says can be read by programs; what is missing changes the status.
+#[test]
+fn doctor() {
+    let shelf = Shelf::new();
+    let doctor = |variable: &str, value: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_heddle"))
+            .args(["doctor", "--json"])
+            .env(variable, value)
+            .current_dir(shelf.folder.path())
+            .output()
+            .unwrap();
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code(), found)
+    };
+    let state = |found: &serde_json::Value, what: &str| {
+        let rows = found.as_array().unwrap();
+        let row = rows.iter().find(|row| row["what"] == what).unwrap();
+        (
+            row["state"].as_str().unwrap().to_owned(),
+            row["cure"].clone(),
+        )
+    };
+    let (status, found) = doctor("HEDDLE_POLICY", "free");
+    assert_eq!(status, Some(0), "{found}");
+    assert_eq!(state(&found, "a first program").0, "ok");
+    assert_eq!(state(&found, "environment").0, "warning");
+    let (status, found) = doctor("HEDDLE_CLANG", "./no-such-compiler");
+    assert_eq!(status, Some(1), "{found}");
+    assert_eq!(state(&found, "C compiler").0, "missing");
+    assert_eq!(state(&found, "C compiler").1, "apt-get install clang-19");
 }

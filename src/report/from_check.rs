@@ -21,6 +21,7 @@ pub(crate) fn report(verdict: &Verdict) -> Report {
         scope: scope(verdict),
         assumptions: verdict.assumptions.clone(),
         is_complete: verdict.gaps.is_empty(),
+        has_archive: verdict.scope == Scope::Archive,
         diagnostics: found.chain(warned).chain(missing).collect(),
     }
 }

@@ -79,12 +79,16 @@ fn head(out: &mut String, page: &Page<'_>) {
         escape(&report.verdict),
         escape(&report.scope)
     );
-    *out += match report.is_complete {
-        true => {
+    *out += match (report.has_archive, report.is_complete) {
+        (true, true) => {
             "<p class=\"quiet\">The archive covers every input that the assumptions allow.</p>\n"
         }
-        false => {
+        (true, false) => {
             "<p class=\"warn\">The archive is incomplete: what it does not cover is listed below; a run that gets there is stopped.</p>\n"
+        }
+        (false, true) => "",
+        (false, false) => {
+            "<p class=\"warn\">Not everything was looked at: what is missing is listed below.</p>\n"
         }
     };
     for assumption in &report.assumptions {

@@ -19,6 +19,8 @@ pub(crate) struct Report {
     pub(crate) assumptions: Vec<String>,
     /// The archive says what it does not cover.
     pub(crate) is_complete: bool,
+    /// The user has the archive that schedules are numbered in.
+    pub(crate) has_archive: bool,
     /// Findings, warnings, then what is not covered.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }

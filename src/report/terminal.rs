@@ -1,7 +1,7 @@
 //! Reports for people at a terminal or in a log: first a line that editors understand, then the sources with carets, then
 //! when and how it happens.
 //!
-//! The first line of each diagnostic is `file:line:column: severity: message [code]`, whatever the width.
+//! The first line of each diagnostic is `file:line:column: severity: message [code]`, whatever the width; the verdict is one line, too.
 
 use super::lanes;
 use super::model::{Confidence, Diagnostic, Report, Severity, Spot, Thread, place};
@@ -13,6 +13,7 @@ pub(crate) fn render(report: &Report, sources: &Sources, look: Look) -> String {
     let mut terminal = Terminal {
         sources,
         look,
+        has_archive: report.has_archive,
         out: String::new(),
     };
     let (open, quiet): (Vec<_>, Vec<_>) = report
@@ -32,6 +33,7 @@ pub(crate) fn render(report: &Report, sources: &Sources, look: Look) -> String {
 struct Terminal<'a> {
     sources: &'a Sources,
     look: Look,
+    has_archive: bool,
     out: String,
 }
 
@@ -200,7 +202,7 @@ impl Terminal<'_> {
     }
 
     fn help(&mut self, diagnostic: &Diagnostic) {
-        if let Some(schedule) = &diagnostic.schedule {
+        if let Some(schedule) = diagnostic.schedule.as_ref().filter(|_| self.has_archive) {
             self.fact(
                 "picture",
                 &format!("heddle inspect --svg {schedule} ARCHIVE"),
@@ -227,11 +229,13 @@ impl Terminal<'_> {
         for assumption in &report.assumptions {
             self.prose(&format!("assuming: {assumption}"), 2);
         }
-        if !report.is_complete {
-            self.prose(
+        match (report.is_complete, report.has_archive) {
+            (true, _) => {}
+            (false, true) => self.prose(
                 "incomplete: the archive does not cover what is listed above; a run that gets there is stopped",
                 2,
-            );
+            ),
+            (false, false) => self.prose("incomplete: what is listed above was not looked at", 2),
         }
     }
 

@@ -70,7 +70,10 @@ fn unsupported_construct() {
         refused(
             &shop,
             &[command, "cancel.c"],
-            &["cancel.c:3:5: `pthread_cancel` is not supported"],
+            &[
+                "cancel.c:3:5: error: `pthread_cancel` is not supported",
+                "[HD0019]",
+            ],
         );
     }
     // It can be prepared and looked at.

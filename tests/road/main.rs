@@ -7,6 +7,7 @@ mod driver;
 mod enforced;
 mod examples;
 mod handmade;
+mod long_work;
 mod native;
 mod projects;
 mod rebuild;

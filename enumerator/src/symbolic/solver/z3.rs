@@ -268,6 +268,8 @@ fn new_solver(logic: &str, rlimit: u32) -> z3::Solver {
     let mut params = Params::new();
     params.set_u32("rlimit", rlimit);
     params.set_u32("random_seed", 0);
+    // Else z3 takes SIGINT away from the process while it works, and a query is lost instead of the enumeration ended.
+    params.set_bool("ctrl_c", false);
     solver.set_params(&params);
     solver
 }
