@@ -73,6 +73,20 @@ fn plain_make_with_static_libraries_and_two_programs() {
     prepared(&shop, "app/count", "2 sources, 6 functions, 5 external");
 }
 
+/// Built again, in parallel or not, in steps or in one command: the prepared program is the same, byte for byte.
+#[test]
+fn the_same_sources_give_the_same_prepared_program() {
+    let shop = project("make");
+    shop.shell(
+        "for jobs in 1 8; do
+             rm -f *.[oa] */*.[oa] app/sum app/count && make -j$jobs CC=\"$HEDDLE_CC\" && $HEDDLE prepare app/sum -o steps.$jobs.bc
+             $HEDDLE cc -O2 app/count.c lib/tally.c -Ilib -lpthread -o app/count && $HEDDLE prepare app/count -o at-once.$jobs.bc
+         done
+         cmp steps.1.bc steps.8.bc && cmp at-once.1.bc at-once.8.bc",
+    )
+    .exits(0);
+}
+
 /// Libtool puts a script in the program's place; whoever names the script means the program.
 #[test]
 fn a_libtool_wrapper_stands_for_its_program() {
