@@ -196,7 +196,7 @@ fn an_incomplete_archive_says_what_is_missing() {
         .complains(&[
             "prog.heddle is incomplete",
             "locked_sum.c:",
-            "more than 3 threads live at once; --threads raises the bound",
+            "more than 3 threads live at once with the one created at",
         ]);
     shop.heddle(["inspect", "--verify", "prog.heddle"]).exits(0);
     let run = finish_within(&mut shop.command(shop.path("prog")), HANGS).expect("is stopped");

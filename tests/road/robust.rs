@@ -104,8 +104,8 @@ fn what_cannot_be_ordered_is_named_with_its_place_and_a_way_past_it() {
     run(&["many_threads.c", "--threads", "5"])
         .exits(1)
         .complains(&[
-            "many_threads.c:17:",
-            "more than 5 threads live at once; --threads raises the bound",
+            "more than 5 threads live at once with the one created at many_threads.c:17;",
+            "--threads raises the bound",
         ]);
 }
 

@@ -121,6 +121,8 @@ impl Explorer<'_, '_> {
         let world = &mut path.world;
         match stop {
             Stop::Sync { primitive } => {
+                let frame = world.state.frame(slot);
+                let call = (frame.func, frame.next);
                 let attempt = world.attempt(&mut self.engine, slot, primitive, expire);
                 if matches!(attempt, Attempt::Done) {
                     path.stops[slot] = None;
@@ -131,8 +133,9 @@ impl Explorer<'_, '_> {
                         return Try::Stop(Advance::Gap {
                             slot,
                             reason: format!(
-                                "more than {} threads live at once; --threads raises the bound",
-                                self.options.thread_bound
+                                "more than {} threads live at once with the one created at {}; --threads raises the bound",
+                                self.options.thread_bound,
+                                self.engine.place(call.0, call.1)
                             ),
                         });
                     }
