@@ -22,12 +22,19 @@ pub struct Search {
 }
 
 /// The deadlocks of the witnesses as findings of the program.
-pub fn of_witnesses(search: Search, witnesses: &[Archive]) -> Verdict {
+///
+/// A witness that shows no deadlock is a fault of ours; the verdict then claims nothing.
+pub fn of_witnesses(mut search: Search, witnesses: &[Archive]) -> Verdict {
     let mut findings: Vec<Finding> = Vec::new();
     let mut counts = Counts::default();
     for witness in witnesses {
         let verdict = check(witness);
         counts.deadlocks += verdict.counts.deadlocks;
+        if verdict.findings.is_empty() {
+            search.explored.complete = false;
+            let reason = "a deadlock was found whose order could not be written down";
+            search.gaps.push((reason.to_owned(), None));
+        }
         for finding in verdict.findings {
             match findings.iter_mut().find(|known| known.id == finding.id) {
                 Some(known) => merge(known, finding),

@@ -163,7 +163,9 @@ impl Explorer<'_, '_> {
 
     /// Why a path is not followed further, if it is not.
     fn endless(&mut self, path: &Path, moves: usize) -> Option<String> {
-        if std::mem::take(&mut self.restart) || moves > MANY_MOVES {
+        // A script has an end, however often its decisions are in loops.
+        let again = std::mem::take(&mut self.restart) && self.script.is_none();
+        if again || moves > MANY_MOVES {
             self.found.markers.clear();
             return Some("a loop that synchronizes has no end that was found".to_owned());
         }
