@@ -14,6 +14,7 @@ mod library_state;
 mod loops;
 pub mod lower;
 pub mod memory;
+mod repeats;
 pub mod run;
 pub mod solver;
 pub mod state;
