@@ -96,11 +96,11 @@ impl Joiner<'_, '_> {
             threads.push(Rc::new(thread));
         }
         self.state.threads = threads;
-        self.state.keys = self.keys();
         let infos = self.infos();
         let gone = self.gone();
         self.settle();
         // Now ways to their memory are known.
+        self.state.keys = self.keys();
         let objects = self.sync_objects();
         self.settle();
         self.path();
