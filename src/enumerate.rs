@@ -12,6 +12,7 @@ use crate::Verdict;
 use crate::findings::{self, Size};
 use crate::input::Inputs;
 use crate::progress::Reporter;
+use crate::settings::Settings;
 
 #[derive(clap::Args)]
 #[command(after_help = enumeration_options!(), override_usage = "heddle enumerate PROGRAM [-o ARCHIVE] [OPTIONS]")]
@@ -31,15 +32,28 @@ pub(crate) struct Choices {
     pub(crate) threads: u32,
     pub(crate) assumptions: Vec<String>,
     pub(crate) time_limit: Option<Duration>,
+    /// Global variables that are inputs.
+    pub(crate) inputs: Vec<String>,
 }
 
 impl Choices {
-    /// Takes our own options out; what is left is the compiler's.
+    /// Takes our own options out; what is left is the compiler's. What `heddle.toml` says comes first.
     pub(crate) fn take(words: &mut Vec<OsString>) -> Result<Self> {
+        let settings = match take_values(words, "--config")?.pop() {
+            Some(file) => Settings::read(Path::new(&file))?,
+            None => Settings::found()?,
+        };
+        Self::take_over(settings, words)
+    }
+
+    fn take_over(settings: Settings, words: &mut Vec<OsString>) -> Result<Self> {
         let mut choices = Choices {
-            threads: enumerator::Options::default().thread_bound,
-            assumptions: Vec::new(),
-            time_limit: None,
+            threads: settings
+                .threads
+                .unwrap_or(enumerator::Options::default().thread_bound),
+            assumptions: settings.assume,
+            time_limit: settings.time_limit.map(Duration::from_secs),
+            inputs: settings.inputs,
         };
         if let Some(number) = take_values(words, "--threads")?.pop() {
             choices.threads = match number.parse() {
@@ -53,7 +67,7 @@ impl Choices {
                 .with_context(|| format!("--time-limit {seconds}: not a number of seconds"))?;
             choices.time_limit = Some(Duration::from_secs(seconds));
         }
-        choices.assumptions = take_values(words, "--assume")?;
+        choices.assumptions.extend(take_values(words, "--assume")?);
         Ok(choices)
     }
 }
@@ -112,6 +126,7 @@ pub(crate) fn enumerate(prepared: &Bitcode, choices: &Choices, name: &str) -> Re
     let options = enumerator::Options {
         thread_bound: choices.threads,
         assumptions: choices.assumptions.clone(),
+        inputs: choices.inputs.clone(),
         name: name.to_owned(),
         time_limit: choices.time_limit,
         ideas: enumerator::Ideas::default(),
@@ -185,7 +200,7 @@ mod tests {
     fn our_options_are_taken_out() {
         let mut line =
             words("--threads 4 a.c -O3 --assume=argc==2 --assume n<3 -lm --time-limit 9");
-        let choices = Choices::take(&mut line).unwrap();
+        let choices = Choices::take_over(Settings::default(), &mut line).unwrap();
         assert_eq!(choices.threads, 4);
         assert_eq!(choices.assumptions, ["argc==2", "n<3"]);
         assert_eq!(choices.time_limit, Some(Duration::from_secs(9)));
@@ -199,7 +214,7 @@ mod tests {
             ("--threads 0", "--threads 0: not a number of threads"),
             ("--threads", "--threads needs a value"),
         ] {
-            let error = Choices::take(&mut words(line)).unwrap_err();
+            let error = Choices::take_over(Settings::default(), &mut words(line)).unwrap_err();
             assert_eq!(error.to_string(), said);
         }
     }

@@ -13,6 +13,7 @@ Options of the enumeration:
       --threads N        no more than N threads live at once [default: 16]
       --assume TEXT      an assumption on the program's inputs; may be given several times
       --time-limit SECS  stop exploring then, and say what is missing
+      --config FILE      these and `inputs` from FILE instead of heddle.toml of the current folder
 
 An incomplete archive is written, its gaps are listed, and the exit status is 1."
     };
@@ -35,6 +36,7 @@ mod output;
 mod prepare;
 mod progress;
 mod run;
+mod settings;
 mod vet;
 
 use std::process::ExitCode;

@@ -53,6 +53,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             End::Exit(0) if outcome.last_line() == "same" => "same",
             End::Exit(0) => "skipped",
             End::TimedOut => "too slow",
+            // The loader names what it does not take.
+            _ if outcome.stderr.contains("is not supported") => "refused",
             _ => "DIFFERENT",
         };
         *counts.entry(kind).or_insert(0) += 1;

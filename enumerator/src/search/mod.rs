@@ -126,7 +126,7 @@ pub fn enumerate(
                 name: options.name.clone(),
                 fingerprint: module.fingerprint,
                 thread_bound: options.thread_bound,
-                assumptions: options.assumptions.clone(),
+                assumptions: [options.assumptions.as_slice(), &assume::in_program(module)].concat(),
                 tool: format!("heddle {}", env!("CARGO_PKG_VERSION")),
                 order: "all".to_owned(),
             }),
@@ -148,7 +148,7 @@ pub fn enumerate(
         };
         explorer.engine.relevance = relevance.as_ref();
         explorer.engine.merging = options.ideas.merging;
-        explorer.first_epoch(main, &assumed);
+        explorer.first_epoch(main, &assumed)?;
         explorer.settle_epochs();
         let mut explorer = explorer;
         if explorer.restart {
@@ -169,7 +169,7 @@ pub fn enumerate(
 
 impl Explorer<'_, '_> {
     /// Explores from the beginning of `main`.
-    fn first_epoch(&mut self, main: FuncId, assumed: &[Assumption]) {
+    fn first_epoch(&mut self, main: FuncId, assumed: &[Assumption]) -> Result<(), Error> {
         let entry = self.site(SiteRef::Entry(main));
         let context = self.builder.context(&[entry]);
         let epoch = self.builder.new_epoch(&[context]);
@@ -183,6 +183,7 @@ impl Explorer<'_, '_> {
             .copied()
             .collect();
         let mut state = self.engine.initial_state();
+        assume::declare_inputs(&mut self.engine, &mut state, &self.options.inputs)?;
         let args = self.main_arguments(&mut state, main, assumed);
         let mut world = World::new(state);
         world.add_thread(&mut self.engine, main, args, None);
@@ -196,6 +197,7 @@ impl Explorer<'_, '_> {
         });
         self.builder
             .define_epoch(epoch, self.most_slots as u16, root, 0);
+        Ok(())
     }
 
     /// `argc` can be read when the program begins; what `argv` points to belongs to nobody we know.
