@@ -43,6 +43,8 @@ bench: build
 # Generated programs with fresh seeds; failing ones are left in soak-failures/, made small.
 MINUTES ?= 10
 soak: build
+	target/release/heddle-bench engine --programs 2000
+	target/release/heddle-bench engine --paths --programs 200
 	target/release/heddle-bench soak --minutes $(MINUTES)
 
 install: build

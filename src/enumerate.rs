@@ -14,6 +14,7 @@ use crate::codes::Code;
 use crate::findings::{self, Size};
 use crate::input::Inputs;
 use crate::progress::{Reporter, Voice};
+use crate::settings::Settings;
 
 #[derive(clap::Args)]
 #[command(after_help = enumeration_options!(), override_usage = "heddle enumerate PROGRAM [-o ARCHIVE] [OPTIONS]")]
@@ -39,15 +40,28 @@ pub(crate) struct Choices {
     pub(crate) store: Option<PathBuf>,
     /// How much is said meanwhile.
     pub(crate) voice: Voice,
+    /// Global variables that are inputs.
+    pub(crate) inputs: Vec<String>,
 }
 
 impl Choices {
-    /// Takes our own options out; what is left is the compiler's.
+    /// Takes our own options out; what is left is the compiler's. What `heddle.toml` says comes first.
     pub(crate) fn take(words: &mut Vec<OsString>) -> Result<Self> {
+        let settings = match take_values(words, "--config")?.pop() {
+            Some(file) => Settings::read(Path::new(&file))?,
+            None => Settings::found()?,
+        };
+        Self::take_over(settings, words)
+    }
+
+    fn take_over(settings: Settings, words: &mut Vec<OsString>) -> Result<Self> {
         let mut choices = Choices {
-            threads: enumerator::Options::default().thread_bound,
-            assumptions: Vec::new(),
-            time_limit: None,
+            threads: settings
+                .threads
+                .unwrap_or(enumerator::Options::default().thread_bound),
+            assumptions: settings.assume,
+            time_limit: settings.time_limit.map(Duration::from_secs),
+            inputs: settings.inputs,
             memory_limit: None,
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
             store: None,
@@ -79,7 +93,7 @@ impl Choices {
             };
         }
         choices.store = take_values(words, "--store")?.pop().map(PathBuf::from);
-        choices.assumptions = take_values(words, "--assume")?;
+        choices.assumptions.extend(take_values(words, "--assume")?);
         Ok(choices)
     }
 
@@ -218,6 +232,7 @@ pub(crate) fn enumerate(
     let options = enumerator::Options {
         thread_bound: choices.threads,
         assumptions: choices.assumptions.clone(),
+        inputs: choices.inputs.clone(),
         name: name.to_owned(),
         time_limit: choices.time_limit,
         ideas: enumerator::Ideas::default(),
@@ -306,7 +321,7 @@ mod tests {
     fn our_options_are_taken_out() {
         let mut line =
             words("--threads 4 a.c -O3 --assume=argc==2 --quiet --assume n<3 -lm --time-limit 9");
-        let choices = Choices::take(&mut line).unwrap();
+        let choices = Choices::take_over(Settings::default(), &mut line).unwrap();
         assert_eq!((choices.threads, choices.voice), (4, Voice::Quiet));
         assert_eq!(choices.assumptions, ["argc==2", "n<3"]);
         assert_eq!(choices.time_limit, Some(Duration::from_secs(9)));
@@ -320,7 +335,7 @@ mod tests {
             ("--threads 0", "--threads 0: not a number of threads"),
             ("--threads", "--threads needs a value"),
         ] {
-            let error = Choices::take(&mut words(line)).unwrap_err();
+            let error = Choices::take_over(Settings::default(), &mut words(line)).unwrap_err();
             assert_eq!(error.to_string(), said);
         }
     }

@@ -14,6 +14,7 @@ use crate::cc::compile::is_lto;
 use crate::cc::elf::File;
 use crate::cc::link::{is_compile_only, is_linker_option};
 use crate::extract;
+use crate::installation;
 use crate::vet::vet;
 
 /// A program that enumerator and instrumenter can take.
@@ -68,6 +69,11 @@ impl Inputs {
                 Word::Other(path) => inputs.files.push(by_contents(path)?),
                 Word::Option(parts) => inputs.add_flag(parts),
             }
+        }
+        // `#include <heddle.h>` works wherever Heddle is; the user's own folders come first.
+        if let Some(folder) = installation::header_folder() {
+            inputs.compile_flags.push("-idirafter".into());
+            inputs.compile_flags.push(folder.into());
         }
         if inputs.files.is_empty() {
             fail!(

@@ -1,7 +1,7 @@
 //! Where this copy of Heddle keeps its other files.
 //!
-//! Two layouts are known: a build tree (everything beside the executable) and an installation
-//! (`PREFIX/bin/heddle`, `PREFIX/lib/heddle/`). The executable's own place decides; no variable, no search path.
+//! Two layouts are known: a build tree (everything beside the executable, the header in `rt/include`) and an installation
+//! (`PREFIX/bin/heddle`, `PREFIX/lib/heddle/`, `PREFIX/include/heddle.h`). The executable's own place decides; no variable, no search path.
 
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,16 @@ pub(crate) fn runtime_library() -> Result<PathBuf> {
             .collect::<Vec<_>>()
             .join(" and ")
     );
+}
+
+/// The folder of `heddle.h`, if it is where it should be.
+pub(crate) fn header_folder() -> Option<PathBuf> {
+    let executable = std::env::current_exe().ok()?;
+    let mut places = executable.ancestors().skip(2).take(2);
+    places
+        .by_ref()
+        .flat_map(|folder| [folder.join("include"), folder.join("rt/include")])
+        .find(|folder| folder.join("heddle.h").is_file())
 }
 
 fn runtime_places(executable: &Path) -> Vec<PathBuf> {

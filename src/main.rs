@@ -20,6 +20,7 @@ Options of the enumeration:
       --quiet            errors and warnings only
       --verbose          progress from the beginning, and often
       --log-json         progress as JSON on standard error, one object a line
+      --config FILE      these and `inputs` from FILE instead of heddle.toml of the current folder
 
 Ctrl-C ends the search in a valid archive that says what is missing; the same command goes on later. An incomplete
 archive is written, its gaps are listed, and the exit status is 1."
@@ -54,6 +55,7 @@ mod provoke;
 mod replay;
 mod report;
 mod run;
+mod settings;
 mod stats;
 mod vet;
 

@@ -22,6 +22,9 @@ pub(crate) struct Arguments {
     /// Programs with unknown inputs: every path, merged states, caches
     #[arg(long)]
     paths: bool,
+    /// Instructions and queries a second, instead
+    #[arg(long)]
+    speed: bool,
     /// One program, in this process
     #[arg(long, hide = true)]
     alone: bool,
@@ -36,6 +39,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             true => paths_of(arguments.first_seed),
             false => one(arguments.first_seed, arguments.csmith),
         };
+    }
+    if arguments.speed {
+        return speed();
     }
     let mut counts = BTreeMap::new();
     for seed in arguments.first_seed..arguments.first_seed + arguments.programs {
@@ -53,6 +59,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             End::Exit(0) if outcome.last_line() == "same" => "same",
             End::Exit(0) => "skipped",
             End::TimedOut => "too slow",
+            // The loader names what it does not take.
+            _ if outcome.stderr.contains("is not supported") => "refused",
             _ => "DIFFERENT",
         };
         *counts.entry(kind).or_insert(0) += 1;
@@ -94,4 +102,25 @@ fn paths_of(seed: u64) -> Result<bool> {
         println!("same");
     }
     Ok(report.wrong.is_empty())
+}
+
+fn speed() -> Result<bool> {
+    println!(
+        "what                        instructions  a second  queries  a second  without z3  paths"
+    );
+    for row in heddle_bench::engine::speed::measure()? {
+        let seconds = row.time.as_secs_f64().max(1e-9);
+        let parts = (row.asked + row.cheap).max(1);
+        println!(
+            "{:<27} {:>12} {:>9.0} {:>8} {:>9.0} {:>10}% {:>6}",
+            row.name,
+            row.steps,
+            row.steps as f64 / seconds,
+            row.queries,
+            row.queries as f64 / seconds,
+            100 * row.cheap / parts,
+            row.paths
+        );
+    }
+    Ok(true)
 }

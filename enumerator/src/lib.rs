@@ -25,6 +25,8 @@ pub struct Options {
     pub thread_bound: u32,
     /// Assumptions on inputs.
     pub assumptions: Vec<String>,
+    /// Global variables whose contents are inputs, whatever they are initialized with.
+    pub inputs: Vec<String>,
     /// Program name for the archive.
     pub name: String,
     /// Give up after this long; what is missing is then said in the archive.
@@ -77,6 +79,7 @@ impl Default for Options {
         Self {
             thread_bound: 16,
             assumptions: Vec::new(),
+            inputs: Vec::new(),
             name: String::new(),
             time_limit: None,
             ideas: Ideas::default(),

@@ -29,7 +29,7 @@ __attribute__((weak, noinline)) void heddle_input(void *pointer, size_t size, co
         byte[index] = byte[index];
 }
 
-/* Behind heddle_assume. The runtime's own takes its place in programs built with Heddle. */
+/* Behind heddle_assume. In programs built with Heddle the runtime's check takes its place. */
 __attribute__((weak, noinline)) void heddle_assume_at(int holds, const char *condition, const char *file, int line) {
     (void)holds, (void)condition, (void)file, (void)line;
 }

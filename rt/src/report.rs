@@ -2,6 +2,7 @@
 //!
 //! Functions here return "no schedule applies" (null or false) only under policy `free`; otherwise they do not return.
 
+use std::ffi::CStr;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -88,6 +89,25 @@ pub(crate) fn diverged(own: &Block, found: Found) -> *mut Block {
         apply(world);
     }
     std::ptr::null_mut()
+}
+
+/// The program says itself that this run is not one of those that schedules were made for.
+#[cold]
+pub(crate) fn assumption(condition: &CStr, file: &CStr, line: i32) {
+    let Some(world) = world::get() else {
+        return;
+    };
+    if !world::freed() && claim(world) {
+        say!(
+            "heddle: an assumption of the program does not hold: no schedule was made for this run"
+        );
+        say!(
+            "  heddle_assume({}) at {}:{line}",
+            condition.to_string_lossy(),
+            file.to_string_lossy()
+        );
+        apply(world);
+    }
 }
 
 /// What usually is behind a divergence of this kind.

@@ -2,6 +2,7 @@
 //!
 //! Needs the static library beside the command: `cargo build --workspace` first, as `make test` does.
 
+mod assumptions;
 mod bad_input;
 mod driver;
 mod enforced;

@@ -68,6 +68,11 @@ pub fn trial(program: &Program, args: &[String]) -> Result<Verdict> {
     }
     let found = compare::memory(&mut engine, &mut end.state, &native, &run, &Constants);
     differences.extend(found.differences);
+    // What IEEE 754 leaves to the machine (a NaN's sign and payload, conversions out of range) the engine leaves open.
+    let open = |text: &String| text.contains("does not know");
+    if differences.iter().all(open) && differences.iter().any(|text| text.contains("Float {")) {
+        return Ok(Verdict::Skipped("floating point left open".to_owned()));
+    }
     Ok(match differences.is_empty() {
         true => Verdict::Same {
             bytes: found.same,

@@ -19,9 +19,13 @@ void heddle_input(void *pointer, size_t size, const char *name) {
     }
 }
 
-void heddle_assume_at(int holds, const char *condition, const char *file, int line) {
+void heddle_check_assumption(int holds, const char *condition, const char *file, int line) {
     if (!holds)
         abort();
+}
+
+void heddle_assume_at(int holds, const char *condition, const char *file, int line) {
+    heddle_check_assumption(holds, condition, file, line);
 }
 
 void heddle_decide(unsigned site, unsigned outcome) {

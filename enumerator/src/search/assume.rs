@@ -1,8 +1,10 @@
 //! Assumptions on inputs: `argc==3`, `argc>=2`, `argv[1]=="4"`.
 
+use std::collections::BTreeSet;
+
 use crate::Error;
-use crate::analysis::AbstractObject;
-use crate::model::Cmp;
+use crate::analysis::{AbstractObject, Facts};
+use crate::model::{Callee, Cmp, Const, InitValue, Module, Value};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::expr::Origin;
 use crate::symbolic::memory::{Background, Content, ObjId};
@@ -54,6 +56,60 @@ fn parse_one(text: &str) -> Option<Assumption> {
         index.trim().parse().ok()?,
         value.to_owned(),
     ))
+}
+
+/// Conditions that the program assumes itself, by `heddle_assume`: text and place.
+pub(super) fn in_program(module: &Module) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    for (_, function) in module.functions.iter() {
+        for (_, instr) in function.instrs.iter() {
+            let Some(call) = instr.call() else { continue };
+            let Callee::Direct(callee) = call.callee else {
+                continue;
+            };
+            if module.functions[callee].name == "heddle_assume_at" {
+                let condition = literal(module, call.args.get(1)).unwrap_or_default();
+                found.insert(format!("{condition} at {}", module.place(&instr.position)));
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// The text of a string literal.
+fn literal(module: &Module, value: Option<&Value>) -> Option<String> {
+    let Value::Const(Const::Global { global, offset: 0 }) = value? else {
+        return None;
+    };
+    let InitValue::Bytes(bytes) = &module.globals[*global].init.first()?.value else {
+        return None;
+    };
+    let text = bytes.split(|byte| *byte == 0).next()?;
+    Some(String::from_utf8_lossy(text).into_owned())
+}
+
+/// Are these names of global variables?
+pub(super) fn check_inputs(module: &Module, facts: &Facts, names: &[String]) -> Result<(), Error> {
+    let mut engine = Engine::new(module, facts);
+    let mut state = engine.initial_state();
+    declare_inputs(&mut engine, &mut state, names)
+}
+
+/// Makes the contents of these globals inputs.
+pub(super) fn declare_inputs(
+    engine: &mut Engine<'_>,
+    state: &mut State,
+    names: &[String],
+) -> Result<(), Error> {
+    for name in names {
+        let global = engine.module.globals.iter().find(|(_, g)| g.name == *name);
+        let Some((id, _)) = global.filter(|(_, g)| g.defined && !g.constant && !g.thread_local)
+        else {
+            return Err(Error::Input { name: name.clone() });
+        };
+        engine.forget_global(state, id);
+    }
+    Ok(())
 }
 
 /// The `argv` array, with the texts that are assumed.

@@ -127,6 +127,8 @@ impl Explorer<'_, '_> {
     /// One thread at the beginning of `main`.
     pub(super) fn beginning(&mut self, main: FuncId, assumed: &[Assumption]) -> Path {
         let mut state = self.engine.initial_state();
+        assume::declare_inputs(&mut self.engine, &mut state, &self.options.inputs)
+            .expect("names were looked up before anything is explored");
         let args = self.main_arguments(&mut state, main, assumed);
         let mut world = World::new(state);
         world.add_thread(&mut self.engine, main, args, None);

@@ -63,7 +63,11 @@ impl<'g> Gathered<'g> {
             name: options.name.clone(),
             fingerprint: module.fingerprint,
             thread_bound: options.thread_bound,
-            assumptions: options.assumptions.clone(),
+            assumptions: [
+                options.assumptions.as_slice(),
+                &super::assume::in_program(ground.module),
+            ]
+            .concat(),
             tool: format!("heddle {}", env!("CARGO_PKG_VERSION")),
             order: "all".to_owned(),
         });

@@ -42,6 +42,7 @@ pub(crate) fn enumerate(
         .function_named("main")
         .filter(|main| !module.functions[*main].is_declaration())
         .ok_or(Error::NoMain)?;
+    assume::check_inputs(module, facts, &options.inputs)?;
     let relevance = options.ideas.slice.then(|| Relevance::of(module, facts));
     let ground = Ground {
         module,

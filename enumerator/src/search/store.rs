@@ -178,6 +178,7 @@ fn base(ground: Ground<'_>) -> Vec<u8> {
     for assumption in &ground.options.assumptions {
         base.text(assumption);
     }
+    base.text(&ground.options.inputs.join(" "));
     let name = |id: FuncId| ground.module.functions[id].name.as_str();
     let engine = Engine::new(ground.module, ground.facts);
     base.flag(engine.only_normal_mutexes());

@@ -165,6 +165,14 @@ impl<'m> Engine<'m> {
         state
     }
 
+    /// Makes a global's contents an input.
+    pub fn forget_global(&mut self, state: &mut State, id: GlobalId) {
+        let name = self.module.globals[id].name.clone();
+        let (object, source) = (self.global_object(id), self.source(Origin::Input { name }));
+        let content = Content::new(Background::Unknown(source));
+        self.set_content(state, object, content);
+    }
+
     fn global_content(&mut self, id: GlobalId) -> Content {
         let global = &self.module.globals[id];
         let background = if !global.defined {

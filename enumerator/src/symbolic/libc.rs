@@ -10,6 +10,9 @@ use super::run::Stop;
 use super::state::{State, Val};
 use crate::model::{BinOp, Call, CastOp, Cmp, Const, InstrKind, Type, Value};
 
+/// Bytes of a copy of unknown length that are looked at one by one.
+const MOST_SOME: u128 = 64;
+
 impl Engine<'_> {
     /// An intrinsic by its name without `llvm.`.
     pub(super) fn intrinsic(
@@ -259,6 +262,7 @@ impl Engine<'_> {
             {
                 self.copy_bytes(state, at, to, from, size as u64);
             }
+            None if self.copy_some(state, to, Some(from), None, size) => {}
             _ => {
                 let site = self.module.functions[at.0].instrs[at.1].site;
                 let name = format!("what was copied at {}", self.place(at.0, at.1));
@@ -266,6 +270,59 @@ impl Engine<'_> {
                 self.forget_pointed(state, at, &call.args[0], to, source);
             }
         }
+    }
+
+    /// Copies or sets as many bytes as an unknown number says: each byte changes if the number reaches it. False if there may be
+    /// more than [`MOST_SOME`] of them, or the places are not known; then nothing was done.
+    fn copy_some(
+        &mut self,
+        state: &mut State,
+        to: Expr,
+        from: Option<Expr>,
+        byte: Option<Expr>,
+        size: Expr,
+    ) -> bool {
+        let Some((into, start)) = self.exact_place(to) else {
+            return false;
+        };
+        let source = match from.map(|from| self.exact_place(from)) {
+            Some(None) => return false,
+            Some(Some(place)) => Some(place),
+            None => None,
+        };
+        let room = |engine: &Self, object, start: u64| {
+            let size = engine.objects.info(object).size;
+            size.and_then(|size| size.checked_sub(start))
+        };
+        // Beyond either object the behaviour is undefined.
+        let mut most = self.pool.facts(size).high;
+        for (object, start) in [Some((into, start)), source].into_iter().flatten() {
+            match room(self, object, start) {
+                Some(room) => most = most.min(room.into()),
+                None => return false,
+            }
+        }
+        if most > MOST_SOME {
+            return false;
+        }
+        let width = self.pool.width(size);
+        let mut values = Vec::new();
+        for index in 0..most as u64 {
+            values.push(match (source, byte) {
+                (Some((object, start)), _) => self.read(state, object, start + index, 1),
+                (None, Some(byte)) => self.pool.trunc(byte, 8),
+                (None, None) => return false,
+            });
+        }
+        for (index, value) in values.into_iter().enumerate() {
+            let at = start + index as u64;
+            let old = self.read(state, into, at, 1);
+            let index = self.pool.constant(width, index as u128);
+            let reached = self.pool.cmp(Cmp::Ult, index, size);
+            let new = self.pool.ite(reached, value, old);
+            self.write(state, into, at, new);
+        }
+        true
     }
 
     /// Copies bytes, as words where both sides have such.
@@ -327,6 +384,7 @@ impl Engine<'_> {
                     self.write(state, object, offset + index, byte);
                 }
             }
+            _ if self.copy_some(state, to, None, Some(byte), size) => {}
             _ => {
                 let site = self.module.functions[at.0].instrs[at.1].site;
                 let name = format!("what memset at {} left", self.place(at.0, at.1));

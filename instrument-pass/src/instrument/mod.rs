@@ -62,9 +62,20 @@ pub fn instrument(
     insert_markers(&hooks, &sites, archive)?;
     branches::insert(&hooks, &sites, archive)?;
     syncs::replace(&hooks, &sites, archive)?;
+    check_assumptions(&hooks);
     program::describe(&hooks, archive, options)?;
     assert_eq!(module.verify(), Ok(()), "instrumentation broke the module");
     Ok(module.to_bitcode())
+}
+
+/// Calls behind `heddle_assume` of `heddle.h`, which do nothing by themselves, go to the runtime.
+fn check_assumptions(hooks: &Hooks<'_>) {
+    if let Some(idle) = hooks.module.function("heddle_assume_at") {
+        let check = hooks
+            .module
+            .declare("heddle_check_assumption", idle.signature());
+        idle.value().replace_uses_with(check.value());
+    }
 }
 
 fn insert_markers(hooks: &Hooks<'_>, sites: &Sites<'_>, archive: &Archive) -> Result<()> {

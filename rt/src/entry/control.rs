@@ -1,5 +1,7 @@
 //! Markers, branches, elastic regions, and the ends of `main`.
 
+use std::ffi::{CStr, c_char, c_int};
+
 use schedules::archive::ArchivedNode;
 use schedules::primitives::NodeOp;
 
@@ -37,6 +39,22 @@ extern "C" fn heddle_exit_main() {
         world.begin_exit();
         block::step_outside();
     }
+}
+
+/// Behind `heddle_assume` of `heddle.h`, in place of the header's `heddle_assume_at`: schedules were made for runs in which the condition holds.
+#[unsafe(no_mangle)]
+extern "C" fn heddle_check_assumption(
+    holds: c_int,
+    condition: *const c_char,
+    file: *const c_char,
+    line: c_int,
+) {
+    if holds != 0 {
+        return;
+    }
+    // SAFETY: the header's macro passes literals.
+    let (condition, file) = unsafe { (CStr::from_ptr(condition), CStr::from_ptr(file)) };
+    report::assumption(condition, file, line);
 }
 
 /// An epoch marker.

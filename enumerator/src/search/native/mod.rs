@@ -122,6 +122,7 @@ pub(crate) fn explore(
         .function_named("main")
         .filter(|main| !module.functions[*main].is_declaration())
         .ok_or(Error::NoMain)?;
+    assume::check_inputs(module, facts, &options.inputs)?;
     let ground = Ground {
         module,
         facts,
