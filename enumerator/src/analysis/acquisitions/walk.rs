@@ -89,6 +89,9 @@ pub(super) struct Walk<'a> {
     calls: BTreeMap<FuncId, Rc<[bool]>>,
     /// Whether loads of a function read what no call of it writes.
     steady: BTreeMap<Site, bool>,
+    /// What may be held where code we do not see calls back, as far as earlier walks know, and as this one finds it.
+    outside: State,
+    seen_outside: State,
     /// Functions that a function which the library calls may run.
     within: BTreeMap<FuncId, BTreeSet<FuncId>>,
 }
@@ -119,13 +122,26 @@ impl<'a> Walk<'a> {
             targets: BTreeMap::new(),
             calls: BTreeMap::new(),
             steady: BTreeMap::new(),
+            outside: State::default(),
+            seen_outside: State::default(),
             within: BTreeMap::new(),
         };
         walk.find_locked_args();
         walk
     }
 
+    /// Walks until what may be held around code we do not see is known; that code may call back with all of it.
     pub(super) fn run(&mut self) {
+        loop {
+            self.walk_all();
+            if !self.outside.join(&std::mem::take(&mut self.seen_outside)) {
+                return;
+            }
+            self.forget();
+        }
+    }
+
+    fn walk_all(&mut self) {
         for (id, thread) in self.threads.all.iter() {
             for &func in &thread.functions {
                 if self.module.functions[func].is_declaration() {
@@ -144,6 +160,16 @@ impl<'a> Walk<'a> {
         while let Some(context) = self.work.pop_last() {
             self.function(context);
         }
+    }
+
+    /// Forgets all contexts: they were walked with too little held outside.
+    fn forget(&mut self) {
+        self.contexts = Table::default();
+        self.known.clear();
+        self.per_function.fill(0);
+        self.rest.clear();
+        self.roots.clear();
+        self.points.clear();
     }
 
     /// The context of an entry; joins with others where there are too many.
@@ -285,11 +311,16 @@ impl<'a> Walk<'a> {
         let Some(mut after) = after else {
             return false;
         };
-        // Called back any number of times: one context serves them all.
+        // Called back any number of times.
         for (target, _) in targets.functions.iter().filter(|(_, direct)| !*direct) {
             if let Some(left) = self.called_back(context, (func, id), *target, &after) {
                 after.join(&left);
             }
+        }
+        if targets.functions.iter().any(|(_, direct)| !*direct) {
+            let around = after.held.keys();
+            let around = around.map(|held| (held.at(None), false));
+            self.seen_outside.held.extend(around);
         }
         *state = after;
         if targets.strange {
@@ -343,7 +374,8 @@ impl<'a> Walk<'a> {
         targets
     }
 
-    /// A function that the library calls; what is held afterwards. The context's entry holds what it leaves, so it may run again.
+    /// A function that the library calls; what is held afterwards. It is entered with all that is held around code
+    /// we do not see anywhere.
     fn called_back(
         &mut self,
         context: ContextId,
@@ -351,18 +383,14 @@ impl<'a> Walk<'a> {
         target: FuncId,
         state: &State,
     ) -> Option<State> {
-        let next = self.joined(&Entry {
+        let next = self.context(Entry {
             func: target,
             bindings: Bindings::new(),
-            state: state.clone(),
+            state: self.outside.clone(),
         });
         self.contexts[next].callers.insert(context);
         self.contexts[context].calls.insert((site, next));
         let exit = self.contexts[next].exit.clone()?;
-        let again = forget_addresses(&exit);
-        if self.contexts[next].entry.state.join(&again) {
-            self.work.insert(next);
-        }
         // What it was entered with may come from elsewhere: only what it may have taken itself is news.
         let within = self.within.entry(target);
         let within = within.or_insert_with(|| reachable(self.facts, &[target]));
