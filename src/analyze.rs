@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use anyhow::Result;
 use enumerator::analysis::locks::{Locks, operation};
@@ -28,16 +29,57 @@ pub(crate) struct Arguments {
     /// Prints the synchronization skeleton as pseudo-C
     #[arg(long)]
     skeleton: bool,
+    /// Prints what each analysis took, and the most memory used, to standard error
+    #[arg(long)]
+    times: bool,
+}
+
+/// Seconds by analysis.
+struct Clock {
+    began: Instant,
+    laps: Vec<(&'static str, f64)>,
+}
+
+impl Clock {
+    fn new() -> Self {
+        Self {
+            began: Instant::now(),
+            laps: Vec::new(),
+        }
+    }
+
+    /// Counts the time since the last lap for this analysis.
+    fn lap(&mut self, name: &'static str) {
+        let seconds = self.began.elapsed().as_secs_f64();
+        self.laps.push((name, seconds));
+        self.began = Instant::now();
+    }
+
+    fn print(&self) {
+        for (name, seconds) in &self.laps {
+            eprintln!("{name} {seconds:.3} s");
+        }
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        if let Some(most) = status.lines().find_map(|line| line.strip_prefix("VmHWM:")) {
+            eprintln!("memory {}", most.trim());
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
+    let mut clock = Clock::new();
     let module = load(&arguments.program)?;
+    clock.lap("load");
     let facts = Facts::of(&module);
+    clock.lap("points-to and effects");
     if arguments.skeleton {
         print!("{}", skeleton::print(&module, &facts));
         return Ok(Verdict::Fine);
     }
-    let report = Report::of(&module, &facts);
+    let report = Report::of(&module, &facts, &mut clock);
+    if arguments.times {
+        clock.print();
+    }
     if arguments.json {
         println!("{}", report.json());
     } else {
@@ -48,6 +90,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
 
 /// A synchronization call.
 struct SyncSite {
+    /// Its object is one place, as far as is known.
+    exact: bool,
     place: String,
     function: String,
     primitive: &'static str,
@@ -75,10 +119,15 @@ struct Report {
 }
 
 impl Report {
-    fn of(module: &Module, facts: &Facts) -> Self {
+    fn of(module: &Module, facts: &Facts, clock: &mut Clock) -> Self {
         let relevance = Relevance::of(module, facts);
+        clock.lap("relevance");
         let sharing = Sharing::of(module, facts);
+        clock.lap("sharing");
         let locks = Locks::of(module, facts);
+        clock.lap("locks");
+        facts.all_markers();
+        clock.lap("markers");
         let (relevant, instructions) = relevance.count();
         let (assumed, unknown) = externals(module);
         Self {
@@ -243,6 +292,7 @@ impl Report {
                 strings(sites)
             )
         }));
+        let exact = self.sites.iter().filter(|site| site.exact).count();
         let fields = [
             ("program", quoted(&self.name)),
             ("functions", self.functions.to_string()),
@@ -252,6 +302,8 @@ impl Report {
                 "average_points_to",
                 format!("{:.3}", self.average_points_to),
             ),
+            ("sync_sites", self.sites.len().to_string()),
+            ("exact_sites", exact.to_string()),
             ("threads", threads),
             ("sites", sites),
             ("nesting", nesting),
@@ -307,7 +359,9 @@ fn sites(module: &Module, facts: &Facts, locks: &Locks) -> Vec<SyncSite> {
                 .map(|(value, _)| names::pointee(module, facts, func, value))
                 .filter(|text| text != "?");
             let held = locks.held.get(&(func, id)).into_iter().flatten();
+            let object = call.args.first().map(|value| facts.points_to(func, value));
             found.push(SyncSite {
+                exact: object.is_some_and(|found| found.places.len() == 1 && !found.unknown),
                 place: module.place(&instr.position),
                 function: function.name.clone(),
                 primitive: row.symbol,

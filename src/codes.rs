@@ -150,7 +150,9 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Code> {
         return Some(match error {
             enumerator::Error::Load(_) => Code::Unsupported,
             enumerator::Error::NoMain => Code::NoMain,
-            enumerator::Error::Assumption { .. } => Code::Assumption,
+            enumerator::Error::Assumption { .. } | enumerator::Error::Input { .. } => {
+                Code::Assumption
+            }
             enumerator::Error::NoThread { .. } => Code::System,
         });
     }

@@ -1,9 +1,12 @@
 //! Prints how large a module is, how long its facts take and how precise they are: one line per bitcode file.
+//! With `OBJECTS` in the environment, also the objects that most pointers may name.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use enumerator::analysis::{Facts, SyncEffect};
+use enumerator::analysis::{AbstractObject, Facts, Offset, SyncEffect, names};
 use enumerator::model::load::load;
+use enumerator::model::{Module, Value};
 use schedules::ids::Id;
 
 fn main() {
@@ -47,6 +50,37 @@ fn main() {
                 .map(|f| module.functions.rows()[f.index()].name.clone())
                 .collect::<Vec<_>>()
                 .join(","),
+        );
+        if std::env::var_os("OBJECTS").is_some() {
+            objects(&module, &facts);
+        }
+    }
+}
+
+/// The objects that most pointers may name, with the number of pointers and of different places.
+fn objects(module: &Module, facts: &Facts) {
+    let mut seen: BTreeMap<AbstractObject, (usize, BTreeSet<Offset>)> = BTreeMap::new();
+    let mut unknown = 0;
+    for (func, function) in module.functions.iter() {
+        for id in function.instrs.ids() {
+            let found = facts.points_to(func, &Value::Instr(id));
+            unknown += usize::from(found.unknown);
+            for (what, offset) in found.places {
+                let entry = seen.entry(what).or_default();
+                entry.0 += 1;
+                entry.1.insert(offset);
+            }
+        }
+    }
+    let mut rows: Vec<_> = seen.into_iter().collect();
+    rows.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    println!("unknown {unknown}");
+    for (what, (count, offsets)) in rows.iter().take(40) {
+        println!(
+            "{count:>7} pointers, {:>4} places{}: {}",
+            offsets.len(),
+            if facts.escaped(what) { ", escaped" } else { "" },
+            names::object(module, *what)
         );
     }
 }

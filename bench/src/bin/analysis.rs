@@ -3,7 +3,10 @@
 //! Expectation, written first: close to linear from 1 K to 100 K instructions, at most 10 s at 40 K; points-to sets of the corpus
 //! below 2 places on average. Otherwise a set or a list is scanned where it should be looked up.
 //!
-//! Runs `heddle analyze --json` beside this program (or `$HEDDLE`) on generated modules and on every program of the corpus.
+//! Columns: seconds in all and by analysis, most memory, instructions that matter, average points-to set, synchronization sites
+//! whose object is one place.
+//!
+//! Runs `heddle analyze --json --times` beside this program (or `$HEDDLE`) on generated modules and on every program of the corpus.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,10 +22,20 @@ fn main() -> Result<()> {
     };
     let folder = tempfile::tempdir()?;
     println!(
-        "{:28} {:>9} {:>9} {:>9} {:>8}",
-        "program", "instrs", "seconds", "relevant", "points"
+        "{:28} {:>9} {:>9} {:>7} {:>7} {:>7} {:>7} {:>6} {:>9} {:>8} {:>11}",
+        "program",
+        "instrs",
+        "seconds",
+        "load",
+        "facts",
+        "slice",
+        "locks",
+        "MB",
+        "relevant",
+        "points",
+        "exact sites"
     );
-    for functions in [10, 100, 400, 1000] {
+    for functions in [10, 30, 100, 300, 1000] {
         let source = folder.path().join(format!("generated{functions}.c"));
         std::fs::write(&source, generated(functions))?;
         row(&heddle, folder.path(), &source)?;
@@ -69,7 +82,7 @@ fn row(heddle: &Path, folder: &Path, source: &Path) -> Result<()> {
     let output = Command::new(heddle)
         .arg("analyze")
         .arg(&clean)
-        .arg("--json")
+        .args(["--json", "--times"])
         .output()?;
     let elapsed: Duration = began.elapsed();
     ensure!(
@@ -78,15 +91,35 @@ fn row(heddle: &Path, folder: &Path, source: &Path) -> Result<()> {
         String::from_utf8_lossy(&output.stderr)
     );
     let json = String::from_utf8(output.stdout)?;
+    let times = String::from_utf8(output.stderr)?;
     println!(
-        "{:28} {:>9} {:>9.3} {:>9} {:>8}",
+        "{:28} {:>9} {:>9.3} {:>7} {:>7} {:>7} {:>7} {:>6} {:>9} {:>8} {:>11}",
         source.file_stem().unwrap_or_default().to_string_lossy(),
         number(&json, "instructions")?,
         elapsed.as_secs_f64(),
+        lap(&times, "load")?,
+        lap(&times, "points-to and effects")?,
+        lap(&times, "relevance")?,
+        lap(&times, "locks")?,
+        lap(&times, "memory")?.parse::<u64>()? / 1024,
         number(&json, "relevant")?,
-        number(&json, "average_points_to")?
+        number(&json, "average_points_to")?,
+        format!(
+            "{}/{}",
+            number(&json, "exact_sites")?,
+            number(&json, "sync_sites")?
+        )
     );
     Ok(())
+}
+
+/// What the line of this name says.
+fn lap<'t>(times: &'t str, name: &str) -> Result<&'t str> {
+    let mut lines = times.lines();
+    let rest = lines.find_map(|line| line.strip_prefix(name));
+    let rest = rest.with_context(|| format!("no {name} in the times"))?;
+    let word = rest.split_whitespace().next();
+    word.with_context(|| format!("nothing after {name}"))
 }
 
 /// A number of the report, as it is written.

@@ -8,6 +8,7 @@ mod generate;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::acquisitions::{Acquisitions, Hold, Named, ThreadId, ThreadKind};
 use super::locks::Locks;
 use super::relevance::Relevance;
 use super::sharing::Sharing;
@@ -46,6 +47,14 @@ fn on_stack_of(frames: &[Frame], place: Place) -> bool {
 struct Checker<'a> {
     facts: &'a Facts,
     locks: &'a Locks,
+    acquisitions: &'a Acquisitions,
+    /// Who created each thread.
+    creators: BTreeMap<u32, (FuncId, InstrId)>,
+    /// Threads that are not joined yet.
+    alive: BTreeSet<u32>,
+    /// Where each thread took locks.
+    taken: BTreeMap<u32, BTreeSet<(FuncId, InstrId)>>,
+    pairs: usize,
     touched: BTreeMap<Place, BTreeSet<u32>>,
     accesses: usize,
     operations: usize,
@@ -65,7 +74,69 @@ impl Checker<'_> {
     }
 }
 
+impl Checker<'_> {
+    fn class(&self, thread: u32) -> ThreadId {
+        let kind = match self.creators.get(&thread) {
+            Some(site) => ThreadKind::Created(*site),
+            None => ThreadKind::First,
+        };
+        let mut all = self.acquisitions.threads().iter();
+        let found = all.find(|(_, class)| class.kind == kind);
+        found.expect("every thread has a class").0
+    }
+
+    /// Some row tells of this acquisition: thread, lock, what is held, and nothing that must be held but is not.
+    fn check_row(&self, run: &View<'_>, site: (FuncId, InstrId), object: Place) {
+        let class = self.class(run.thread);
+        let names = |named: &Named, place: Place| {
+            let mut places = named.places.iter();
+            named.unknown
+                || places.any(|(what, at)| *what == place.what && matches(*at, place.offset))
+        };
+        let told = self.acquisitions.rows.iter().any(|row| {
+            let all = |held: &Place| row.held.iter().any(|hold| names(&hold.locks, *held));
+            let sure =
+                |hold: &Hold| !hold.must || run.held.iter().any(|held| names(&hold.locks, *held));
+            row.site == site
+                && row.chains.contains_key(&class)
+                && names(&row.locks, object)
+                && run.held.iter().all(all)
+                && row.held.iter().all(sure)
+        });
+        assert!(told, "{site:?}: no row for {object:?} with {:?}", run.held);
+    }
+
+    /// Threads that are not joined yet may still be anywhere.
+    fn check_parallel(&mut self, thread: u32, site: (FuncId, InstrId)) {
+        let mine = self.class(thread);
+        for &other in self.alive.iter().filter(|other| **other != thread) {
+            let theirs = self.class(other);
+            for &there in self.taken.get(&other).into_iter().flatten() {
+                let rows = |site| {
+                    let rows = self.acquisitions.rows.iter();
+                    rows.filter(move |row| row.site == site)
+                };
+                let parallel = rows(site).any(|a| {
+                    rows(there).any(|b| self.acquisitions.parallel((a, mine), (b, theirs)))
+                });
+                assert!(parallel, "{thread} at {site:?} beside {other} at {there:?}");
+                self.pairs += 1;
+            }
+        }
+        self.taken.entry(thread).or_default().insert(site);
+    }
+}
+
 impl Observer for Checker<'_> {
+    fn created(&mut self, thread: u32, by: (FuncId, InstrId)) {
+        self.creators.insert(thread, by);
+        self.alive.insert(thread);
+    }
+
+    fn joined(&mut self, thread: u32) {
+        self.alive.remove(&thread);
+    }
+
     fn access(
         &mut self,
         run: &View<'_>,
@@ -120,6 +191,10 @@ impl Observer for Checker<'_> {
                 .any(|(what, offset)| *what == place.what && matches(*offset, place.offset))
         };
         assert!(contains(self.locks.named.get(&(func, at)), object));
+        if name == "pthread_mutex_lock" {
+            self.check_row(run, (func, at), object);
+            self.check_parallel(run.thread, (func, at));
+        }
         for &held in run.held {
             assert!(
                 contains(self.locks.held.get(&(func, at)), held),
@@ -165,19 +240,24 @@ fn log(module: &Module, facts: &Facts, seed: u64, keep: Option<&Relevance>) -> (
     (run.observer.steps, ended)
 }
 
-/// What the checks of one program saw: accesses, operations, instructions that do not matter.
-fn check(source: &str, seeds: std::ops::Range<u64>) -> (usize, usize, usize) {
+/// What the checks of one program saw: accesses, operations, instructions that do not matter, pairs of locks at once.
+fn check(source: &str, seeds: std::ops::Range<u64>) -> [usize; 4] {
     let module = compile(source);
     let facts = Facts::of(&module);
-    let locks = Locks::of(&module, &facts);
+    let (acquisitions, locks) = Acquisitions::with_locks(&module, &facts);
     let sharing = Sharing::of(&module, &facts);
     let relevance = Relevance::of(&module, &facts);
     let (relevant, all) = relevance.count();
-    let (mut accesses, mut operations) = (0, 0);
+    let (mut accesses, mut operations, mut pairs) = (0, 0, 0);
     for seed in seeds {
         let checker = Checker {
             facts: &facts,
             locks: &locks,
+            acquisitions: &acquisitions,
+            creators: BTreeMap::new(),
+            alive: BTreeSet::new(),
+            taken: BTreeMap::new(),
+            pairs: 0,
             touched: BTreeMap::new(),
             accesses: 0,
             operations: 0,
@@ -192,28 +272,31 @@ fn check(source: &str, seeds: std::ops::Range<u64>) -> (usize, usize, usize) {
         }
         accesses += run.observer.accesses;
         operations += run.observer.operations;
+        pairs += run.observer.pairs;
         assert_eq!(
             log(&module, &facts, seed, None),
             log(&module, &facts, seed, Some(&relevance)),
             "seed {seed}: what does not matter changed the synchronization"
         );
     }
-    (accesses, operations, all - relevant)
+    [accesses, operations, all - relevant, pairs]
 }
 
 #[test]
 fn runs_stay_inside_the_answers() {
-    let (mut accesses, mut operations, mut irrelevant) = (0, 0, 0);
+    let mut seen = [0; 4];
     for number in 0..24 {
         let source = generate::program(number);
         let result = std::panic::catch_unwind(|| check(&source, 0..6));
         // Tests abort on panic in this profile only outside the harness; the source is what a person needs.
-        let (a, o, i) = result.unwrap_or_else(|_| panic!("program {number}:\n{source}"));
-        accesses += a;
-        operations += o;
-        irrelevant += i;
+        let one = result.unwrap_or_else(|_| panic!("program {number}:\n{source}"));
+        for (total, one) in seen.iter_mut().zip(one) {
+            *total += one;
+        }
     }
+    let [accesses, operations, irrelevant, pairs] = seen;
     assert!(accesses > 2_000, "{accesses} accesses");
     assert!(operations > 300, "{operations} operations");
     assert!(irrelevant > 500, "{irrelevant} irrelevant instructions");
+    assert!(pairs > 100, "{pairs} pairs of locks at once");
 }

@@ -28,7 +28,7 @@ use std::sync::OnceLock;
 
 use schedules::ids::Id;
 
-use crate::model::{BlockId, FuncId, InstrId, Module, Value};
+use crate::model::{BlockId, Callee, FuncId, InstrId, Module, Value};
 pub use cfg::{Cfg, LoopId};
 use components::components;
 use effects::blocks::{Gatherer, Skeleton};
@@ -130,6 +130,26 @@ impl Facts {
     /// What a value may point to.
     pub fn points_to(&self, f: FuncId, value: &Value) -> PointsTo {
         self.pointers.of_value(f, value)
+    }
+
+    /// What memory is called that is allocated on this stack of calls, innermost first: the allocation itself, then the call that its
+    /// function was entered by, and so on; `None` for functions that were not called.
+    pub fn allocated(
+        &self,
+        stack: impl IntoIterator<Item = Option<(FuncId, InstrId)>>,
+    ) -> Option<AbstractObject> {
+        let (func, id) = self.pointers.wrappers.name(stack)?;
+        Some(AbstractObject::Heap(func, id))
+    }
+
+    /// True if each execution of the call makes at most one object of its name.
+    pub(crate) fn makes_one(&self, module: &Module, call: &crate::model::Call) -> bool {
+        match call.callee {
+            Callee::Direct(target) if !module.functions[target].is_declaration() => {
+                self.pointers.wrappers.makes_one(module, target)
+            }
+            _ => true,
+        }
     }
 
     /// True if code we do not see may read and write the object.

@@ -1,7 +1,7 @@
 //! Objects, places and expressions the way the programmer wrote them, as far as debug information allows.
 
 use super::{AbstractObject, Facts, Offset};
-use crate::model::layout::path;
+use crate::model::layout::{Layout, LayoutId, path};
 use crate::model::{
     BinOp, BlockId, Callee, Cmp, Const, FuncId, Function, InstrId, InstrKind, Module, Value,
 };
@@ -109,6 +109,98 @@ pub fn expression(module: &Module, facts: &Facts, func: FuncId, value: &Value) -
     .value(value, 0)
 }
 
+/// What a pointer names, in the words of the source: `Global->start.lock`, `table[i].lock`; where the types are known.
+pub fn variable(module: &Module, facts: &Facts, func: FuncId, pointer: &Value) -> Option<String> {
+    let writer = Writer {
+        module,
+        facts,
+        func,
+        function: &module.functions[func],
+    };
+    let text = writer.typed(pointer, 0)?.text(module);
+    // The library's own fields are left out.
+    Some(match text.find(".__").filter(|at| *at > 0) {
+        Some(at) => text[..at].to_owned(),
+        None => text,
+    })
+}
+
+/// A part of something whose type is known.
+struct Part {
+    /// The whole, such as `queue`, `Global->` or `table[i]`.
+    whole: String,
+    layout: LayoutId,
+    offset: u64,
+}
+
+impl Part {
+    fn text(&self, module: &Module) -> String {
+        self.sized(module, 4)
+    }
+
+    /// Names a part of so many bytes.
+    fn sized(&self, module: &Module, size: u64) -> String {
+        let path = path(&module.layouts, self.layout, self.offset, size);
+        match (self.whole.strip_suffix("->"), path.strip_prefix('.')) {
+            (Some(_), Some(field)) => format!("{}{field}", self.whole),
+            (Some(pointer), None) if path.is_empty() => format!("*{pointer}"),
+            (Some(pointer), None) => format!("{pointer}{path}"),
+            (None, _) => format!("{}{path}", self.whole),
+        }
+    }
+}
+
+/// The type of the part at an offset that is a pointer, and what it points to.
+fn pointer_at(module: &Module, mut layout: LayoutId, mut offset: u64) -> Option<LayoutId> {
+    loop {
+        match &module.layouts[layout] {
+            Layout::Pointer { target } => return target.filter(|_| offset == 0),
+            Layout::Scalar { .. } => return None,
+            Layout::Array {
+                element, stride, ..
+            } => {
+                offset %= (*stride).max(1);
+                layout = *element;
+            }
+            Layout::Record { fields, .. } => {
+                let field = fields.iter().rev().find(|field| field.offset <= offset)?;
+                offset -= field.offset;
+                layout = field.layout;
+            }
+        }
+    }
+}
+
+/// The array at an offset whose elements are this far apart: where it begins, and its elements' type.
+fn array_at(
+    module: &Module,
+    mut layout: LayoutId,
+    offset: u64,
+    apart: u64,
+) -> Option<(u64, LayoutId)> {
+    let mut start = 0;
+    loop {
+        match &module.layouts[layout] {
+            Layout::Array {
+                element, stride, ..
+            } if *stride == apart => return Some((start, *element)),
+            Layout::Array {
+                element, stride, ..
+            } => {
+                start += (offset - start) / (*stride).max(1) * stride;
+                layout = *element;
+            }
+            Layout::Record { fields, .. } => {
+                let inside = offset - start;
+                let field = fields.iter().rev().find(|field| field.offset <= inside)?;
+                start += field.offset;
+                layout = field.layout;
+            }
+            Layout::Pointer { .. } | Layout::Scalar { .. } => return None,
+        }
+    }
+}
+
 struct Writer<'a> {
     module: &'a Module,
     facts: &'a Facts,
@@ -129,6 +221,76 @@ impl Writer<'_> {
                 .unwrap_or_else(|| format!("arg{position}")),
             Value::Instr(id) => self.instr(*id, depth),
         }
+    }
+
+    /// What a pointer names, where its type is known.
+    fn typed(&self, pointer: &Value, depth: u32) -> Option<Part> {
+        if depth >= 2 * MAX_DEPTH {
+            return None;
+        }
+        match pointer {
+            Value::Const(Const::Global { global, offset }) => Some(Part {
+                whole: self.module.globals[*global].name.clone(),
+                layout: self.module.globals[*global].layout?,
+                offset: u64::try_from(*offset).ok()?,
+            }),
+            Value::Instr(id) => match &self.function.instrs[*id].kind {
+                InstrKind::Load { ptr, .. } => {
+                    let held = self.typed(ptr, depth + 1)?;
+                    Some(Part {
+                        layout: pointer_at(self.module, held.layout, held.offset)?,
+                        whole: format!("{}->", held.text(self.module)),
+                        offset: 0,
+                    })
+                }
+                InstrKind::Gep {
+                    base,
+                    offset,
+                    terms,
+                    ..
+                } => {
+                    let mut part = self.typed(base, depth + 1)?;
+                    part.offset = part.offset.checked_add_signed(*offset)?;
+                    for term in terms {
+                        part = self.element(part, term, depth)?;
+                    }
+                    Some(part)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// `part[index]`.
+    fn element(&self, part: Part, term: &crate::model::GepTerm, depth: u32) -> Option<Part> {
+        let apart = u64::try_from(term.scale).ok()?;
+        let index = self.value(&term.index, depth + 1);
+        let size = match &self.module.layouts[part.layout] {
+            Layout::Record { size, .. } | Layout::Scalar { size, .. } => *size,
+            Layout::Pointer { .. } => 8,
+            Layout::Array { stride, count, .. } => stride * count,
+        };
+        // A pointer steps through what it points to.
+        if let Some(pointer) = part.whole.strip_suffix("->").filter(|_| size == apart) {
+            return Some(Part {
+                whole: format!("{pointer}[{index}]"),
+                ..part
+            });
+        }
+        let (start, element) = array_at(self.module, part.layout, part.offset, apart)?;
+        let array = Part {
+            whole: part.whole,
+            layout: part.layout,
+            offset: start,
+        };
+        let text = array.sized(self.module, apart);
+        let name = text.strip_suffix("[0]").unwrap_or(&text);
+        Some(Part {
+            whole: format!("{name}[{index}]"),
+            layout: element,
+            offset: part.offset - start,
+        })
     }
 
     /// The name of the one place of a global that a pointer names.
@@ -181,6 +343,9 @@ impl Writer<'_> {
             InstrKind::Load { ptr, .. } => {
                 if let Some(name) = self.global(ptr) {
                     return name;
+                }
+                if let Some(part) = self.typed(ptr, depth) {
+                    return part.text(self.module);
                 }
                 let address = of(ptr);
                 match address.strip_prefix('&') {

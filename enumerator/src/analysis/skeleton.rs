@@ -14,7 +14,7 @@ use schedules::primitives::{self, Policy};
 use super::cfg::LoopId;
 use super::library::library;
 use super::markers::Why;
-use super::names::{expression, pointee};
+use super::names::{expression, pointee, variable};
 use super::{Facts, SyncEffect};
 use crate::model::{BlockId, Call, FuncId, Function, Instr, InstrId, InstrKind, Module};
 
@@ -105,13 +105,18 @@ impl Printer<'_> {
                 next = self.whole_loop(id, depth);
                 continue;
             }
-            if !self.done.insert(block) {
+            if !self.done.insert(block) && !self.is_short_end(block) {
                 self.named.insert(block);
                 self.line(depth, format!("goto {block};"));
                 return;
             }
             next = self.one_block(block, inside, depth);
         }
+    }
+
+    /// A block that ends the process or the function at once: shown again wherever control comes to it.
+    fn is_short_end(&self, block: BlockId) -> bool {
+        self.function.blocks[block].succs.is_empty()
     }
 
     /// True if `block` is not part of the loop's body any more (or again its header), which is then said.
@@ -187,16 +192,78 @@ impl Printer<'_> {
             _ => String::new(),
         };
         let place = super::names::block_place(self.module, self.func, body.header);
-        self.line(
-            depth,
-            format!("loop {{  // {place}{}", note.replacen("  //", ",", 1)),
-        );
+        let note = format!("  // {place}{}", note.replacen("  //", ",", 1));
+        let at = self.lines.len();
+        self.line(depth, format!("loop {{{note}"));
         let start = self.one_block_of_loop(body.header, id, depth + 1);
         if let Some(start) = start {
             self.emit(start, None, Some(id), depth + 1);
         }
         self.line(depth, "}".to_owned());
+        self.make_while(at, &note);
         follow
+    }
+
+    /// A loop that begins with a test is written as one.
+    fn make_while(&mut self, at: usize, note: &str) {
+        let shown: Vec<usize> = (at + 1..self.lines.len())
+            .filter(|index| !self.lines[*index].2.is_empty())
+            .take(3)
+            .collect();
+        let [test, leaves, end] = shown[..] else {
+            return;
+        };
+        let text = |index: usize| self.lines[index].2.as_str();
+        let condition = text(test)
+            .strip_prefix("if (")
+            .and_then(|rest| rest.strip_suffix(") {"));
+        let Some(condition) = condition.filter(|_| text(leaves) == "break;" && text(end) == "}")
+        else {
+            return;
+        };
+        let inverse = condition
+            .strip_prefix("!(")
+            .and_then(|rest| rest.strip_suffix(')'));
+        let head = match inverse {
+            Some(stays) => format!("while ({stays}) {{{note}"),
+            None => format!("while (!({condition})) {{{note}"),
+        };
+        self.lines[at].2 = head;
+        for index in [test, leaves, end] {
+            self.lines[index].2.clear();
+        }
+    }
+
+    /// Where the ways from a block that stay in a loop meet, if not only at its header.
+    fn join_in_loop(&self, block: BlockId, id: LoopId) -> Option<BlockId> {
+        let body = &self.facts.cfg(self.func).loops[id];
+        // Blocks of the loop that control may come to, without passing `without` or going around.
+        let from = |without: Option<BlockId>| {
+            let mut seen = BTreeSet::new();
+            let mut around = false;
+            let mut work: Vec<BlockId> = self.facts.successors(self.func, block).to_vec();
+            while let Some(next) = work.pop() {
+                around |= next == body.header;
+                let goes_on = body.contains(next) && next != body.header && Some(next) != without;
+                if goes_on && seen.insert(next) {
+                    work.extend(self.facts.successors(self.func, next));
+                }
+            }
+            (seen, around)
+        };
+        let (all, _) = from(None);
+        let needed: Vec<BlockId> = all
+            .iter()
+            .copied()
+            .filter(|candidate| !from(Some(*candidate)).1)
+            .collect();
+        let first = |candidate: &BlockId| {
+            let (before, _) = from(Some(*candidate));
+            needed
+                .iter()
+                .all(|other| other == candidate || !before.contains(other))
+        };
+        needed.iter().copied().find(first)
     }
 
     fn one_block_of_loop(&mut self, header: BlockId, id: LoopId, depth: usize) -> Option<BlockId> {
@@ -258,9 +325,9 @@ impl Printer<'_> {
                 let value = expression(self.module, self.facts, self.func, value);
                 let mut arms: Vec<(BlockId, String)> = cases
                     .iter()
-                    .map(|(case, target)| (*target, format!("case {value} == {case}:")))
+                    .map(|(case, target)| (*target, format!("if ({value} == {case})")))
                     .collect();
-                arms.push((*default, "default:".to_owned()));
+                arms.push((*default, "otherwise".to_owned()));
                 arms.dedup_by_key(|arm| arm.0);
                 let join = cfg.join(block);
                 self.branch(block, &arms, None, join, inside, depth)
@@ -296,7 +363,8 @@ impl Printer<'_> {
         let leaves = arms.iter().any(|(target, _)| !in_loop(*target));
         let header = inside.map(|id| self.facts.cfg(self.func).loops[id].header);
         let back = arms.iter().any(|(target, _)| Some(*target) == header);
-        let quiet = !leaves && !back && !self.region_matters(block, join);
+        let outside = inside.is_some() && join.is_none_or(|join| !in_loop(join));
+        let quiet = !leaves && !back && !outside && !self.region_matters(block, join);
         if quiet {
             return join;
         }
@@ -305,7 +373,11 @@ impl Printer<'_> {
         let next = match join {
             Some(join) if in_loop(join) => Some(join),
             _ if leaves => stays,
-            other => other,
+            // Some way out of the loop begins in an arm: the others meet inside.
+            other => match inside {
+                Some(id) => self.join_in_loop(block, id).or(header),
+                None => other,
+            },
         };
         let mut first = true;
         for (target, label) in arms {
@@ -373,7 +445,11 @@ impl Printer<'_> {
             [one] => (*one).to_owned(),
             many => format!("(*{})", many.join("|")),
         };
-        let detail = detail.unwrap_or_else(|| "...".to_owned());
+        let detail = detail.unwrap_or_else(|| match call.args.as_slice() {
+            [] => String::new(),
+            [one] if call.noreturn => expression(self.module, self.facts, self.func, one),
+            _ => "...".to_owned(),
+        });
         Some(format!(
             "{name}({detail});  // {}",
             self.module.place(&instr.position)
@@ -398,9 +474,16 @@ impl Printer<'_> {
         } else {
             call.args.iter().zip(&call.arg_types)
         };
+        let handle = matches!(name, "pthread_join" | "pthread_detach" | "thrd_join");
+        if let Some(thread) = call.args.first().filter(|_| handle) {
+            return expression(self.module, self.facts, self.func, thread);
+        }
         let texts: Vec<String> = shown
             .filter(|(_, ty)| **ty == crate::model::Type::Ptr)
-            .map(|(value, _)| pointee(self.module, self.facts, self.func, value))
+            .map(|(value, _)| {
+                variable(self.module, self.facts, self.func, value)
+                    .unwrap_or_else(|| pointee(self.module, self.facts, self.func, value))
+            })
             .filter(|text| text != "?")
             .collect();
         texts.join(", ")

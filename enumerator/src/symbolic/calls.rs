@@ -292,7 +292,7 @@ impl Engine<'_> {
                 }
             }
             Returns::NewObject | Returns::Resized(_) | Returns::ArgOrNew(_) => {
-                let pointer = self.allocate(state, at, None, row.symbol);
+                let pointer = self.allocate(state, slot, at, None, row.symbol);
                 let name = format!("whether {} succeeded", row.symbol);
                 let made = self.pool.symbol(1, Origin::External { site, name });
                 let null = self.pool.constant(64, 0);
@@ -381,12 +381,17 @@ impl Engine<'_> {
     pub(super) fn allocate(
         &mut self,
         state: &mut State,
+        slot: usize,
         at: At,
         size: Option<u64>,
         from: &str,
     ) -> Expr {
         let name = format!("{from} at {}", self.place(at.0, at.1));
-        let kind = AbstractObject::Heap(at.0, at.1);
+        let frames = state.threads[slot].frames.iter().rev().skip(1);
+        let callers = frames.map(|frame| Some((frame.func, frame.next)));
+        let stack = std::iter::once(Some((at.0, at.1))).chain(callers);
+        let kind = self.facts.allocated(stack);
+        let kind = kind.unwrap_or(AbstractObject::Heap(at.0, at.1));
         let object = self.new_object(name.clone(), size, kind, false);
         let why = format!("{name}, not initialized");
         let source = self.source(Origin::Fresh { why });

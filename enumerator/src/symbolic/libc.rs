@@ -203,7 +203,7 @@ impl Engine<'_> {
         // x86-64: gp_offset, fp_offset, overflow_arg_area, reg_save_area. All registers count as used up, so every argument is
         // in the overflow area, eight bytes each.
         let varargs = state.frame(slot).varargs.clone();
-        let area = self.allocate(state, at, None, "variable arguments");
+        let area = self.allocate(state, slot, at, None, "variable arguments");
         for (index, value) in varargs.iter().enumerate() {
             let place = self.offset_pointer(area, 8 * index as i64);
             if let Val::Scalar(value) = value {
@@ -412,17 +412,17 @@ impl Engine<'_> {
             "malloc" | "valloc" => {
                 let size = self.scalar(state, slot, &call.args[0], &Type::Int(64));
                 let size = self.pool.as_const(size).map(|size| size as u64);
-                Some(Val::Scalar(self.allocate(state, at, size, name)))
+                Some(Val::Scalar(self.allocate(state, slot, at, size, name)))
             }
             "aligned_alloc" | "memalign" => {
                 let size = self.scalar(state, slot, &call.args[1], &Type::Int(64));
                 let size = self.pool.as_const(size).map(|size| size as u64);
-                Some(Val::Scalar(self.allocate(state, at, size, name)))
+                Some(Val::Scalar(self.allocate(state, slot, at, size, name)))
             }
             "posix_memalign" => {
                 let size = self.scalar(state, slot, &call.args[2], &Type::Int(64));
                 let size = self.pool.as_const(size).map(|size| size as u64);
-                let pointer = self.allocate(state, at, size, name);
+                let pointer = self.allocate(state, slot, at, size, name);
                 self.write_out(state, slot, at, &call.args[0], pointer);
                 Some(self.word(32, 0))
             }
@@ -431,7 +431,7 @@ impl Engine<'_> {
                 let each = self.scalar(state, slot, &call.args[1], &Type::Int(64));
                 let size = self.pool.bin(BinOp::Mul, count, each);
                 let size = self.pool.as_const(size).map(|size| size as u64);
-                let pointer = self.allocate(state, at, size, name);
+                let pointer = self.allocate(state, slot, at, size, name);
                 let object = self.objects.at(pointer).expect("just made");
                 self.set_content(state, object, Content::new(Background::Zero));
                 Some(Val::Scalar(pointer))
@@ -440,7 +440,7 @@ impl Engine<'_> {
                 let size = self.scalar(state, slot, &call.args[1], &Type::Int(64));
                 let size = self.pool.as_const(size).map(|size| size as u64);
                 let old = self.scalar(state, slot, &call.args[0], &Type::Ptr);
-                let pointer = self.allocate(state, at, size, name);
+                let pointer = self.allocate(state, slot, at, size, name);
                 self.move_contents(state, at, old, pointer);
                 Some(Val::Scalar(pointer))
             }

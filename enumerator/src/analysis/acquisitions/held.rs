@@ -5,14 +5,28 @@
 //!
 //! Recursive mutexes: a lock that is taken again while held counts one deeper, and a release takes out the deepest. From the third
 //! time on nothing is taken out.
+//!
+//! Sets of locks and addresses are numbered by [`Names`], so that states compare in the time their size takes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+
+use schedules::define_id;
+use schedules::ids::Table;
 
 use super::Named;
 use crate::analysis::effects::events::Key;
 use crate::analysis::locks::Site;
+use crate::analysis::{AbstractObject, Offset};
 use crate::model::InstrId;
+
+define_id!(
+    /// A set of locks.
+    NamedId, "named"
+);
+define_id!(
+    /// An address.
+    AddressId, "address"
+);
 
 /// Deeper than this a lock stays held.
 const DEEPEST: u8 = 2;
@@ -24,31 +38,97 @@ pub(super) struct Address {
     pub(super) loads: Vec<InstrId>,
 }
 
+/// Sets of locks and addresses by number.
+#[derive(Default)]
+pub(super) struct Names {
+    pub(super) named: Table<NamedId, Named>,
+    by_named: BTreeMap<Named, NamedId>,
+    /// Sets that are one lock, of which there is only one.
+    one: Table<NamedId, bool>,
+    pub(super) addresses: Table<AddressId, Address>,
+    by_address: BTreeMap<Address, AddressId>,
+    /// Instructions that some address depends on, whatever their function.
+    mentioned: BTreeSet<InstrId>,
+    meetings: BTreeMap<(NamedId, NamedId), bool>,
+}
+
+impl Names {
+    pub(super) fn locks(&mut self, named: Named, single: &BTreeSet<AbstractObject>) -> NamedId {
+        if let Some(&id) = self.by_named.get(&named) {
+            return id;
+        }
+        let only = |(what, at): &(AbstractObject, Offset)| {
+            matches!(at, Offset::Exact(_)) && single.contains(what)
+        };
+        let one = named.places.len() == 1 && !named.unknown && named.places.iter().all(only);
+        self.one.push(one);
+        let id = self.named.push(named.clone());
+        self.by_named.insert(named, id);
+        id
+    }
+
+    pub(super) fn address(&mut self, address: Address) -> AddressId {
+        if let Some(&id) = self.by_address.get(&address) {
+            return id;
+        }
+        self.mentioned.extend(&address.loads);
+        self.mentioned.extend(address.key.instr());
+        let id = self.addresses.push(address.clone());
+        self.by_address.insert(address, id);
+        id
+    }
+
+    /// True if some lock may be in both sets.
+    fn meet(&mut self, a: NamedId, b: NamedId) -> bool {
+        if let Some(&known) = self.meetings.get(&(a, b)) {
+            return known;
+        }
+        let (first, second) = (&self.named[a], &self.named[b]);
+        let found = first.unknown
+            || second.unknown
+            || first.places.iter().any(|(what, at)| {
+                let same = second.places.iter().filter(|other| other.0 == *what);
+                same.into_iter().any(|(_, other)| offsets_meet(*at, *other))
+            });
+        self.meetings.insert((a, b), found);
+        found
+    }
+
+    fn surely_same(&self, held: &Held, locks: NamedId, address: Option<AddressId>) -> bool {
+        let keys = match (held.address, address) {
+            (Some(taken), Some(other)) => self.addresses[taken].key == self.addresses[other].key,
+            _ => false,
+        };
+        keys || self.one[locks] && held.locks == locks
+    }
+
+    /// False if no address depends on such an instruction.
+    pub(super) fn is_mentioned(&self, id: InstrId) -> bool {
+        self.mentioned.contains(&id)
+    }
+
+    fn mentions(&self, held: &Held, id: InstrId) -> bool {
+        held.address.is_some_and(|address| {
+            let address = &self.addresses[address];
+            address.loads.contains(&id) || address.key.instr() == Some(id)
+        })
+    }
+}
+
 /// A lock that may be held.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Held {
     pub(super) site: Site,
-    pub(super) locks: Rc<Named>,
-    pub(super) address: Option<Address>,
+    pub(super) locks: NamedId,
+    pub(super) address: Option<AddressId>,
     pub(super) shared: bool,
     pub(super) depth: u8,
 }
 
 impl Held {
     /// The same hold as seen from another function.
-    pub(super) fn at(&self, address: Option<Address>) -> Held {
-        Held {
-            address,
-            ..self.clone()
-        }
-    }
-
-    /// True if both are one hold, whatever its address is called.
-    pub(super) fn same(&self, other: &Held) -> bool {
-        self.site == other.site
-            && self.depth == other.depth
-            && self.shared == other.shared
-            && self.locks == other.locks
+    pub(super) fn at(self, address: Option<AddressId>) -> Held {
+        Held { address, ..self }
     }
 }
 
@@ -61,51 +141,62 @@ pub(super) struct State {
 impl State {
     /// Joins another way to the same point; true if that changes anything.
     pub(super) fn join(&mut self, other: &State) -> bool {
-        let before = self.clone();
+        let mut changed = false;
         for (held, must) in &mut self.held {
-            *must &= other.held.get(held).copied().unwrap_or(false);
+            if *must && !other.held.get(held).copied().unwrap_or(false) {
+                *must = false;
+                changed = true;
+            }
         }
         for held in other.held.keys() {
-            self.held.entry(held.clone()).or_insert(false);
+            if !self.held.contains_key(held) {
+                self.held.insert(*held, false);
+                changed = true;
+            }
         }
-        *self != before
+        changed
+    }
+
+    /// Adds a hold under another name; the surer of two that become one counts.
+    pub(super) fn add(&mut self, held: Held, must: bool) {
+        let known = self.held.entry(held).or_insert(must);
+        *known |= must;
     }
 
     /// A lock is taken, surely or perhaps.
-    pub(super) fn take(&mut self, mut held: Held, must: bool, is_one: &dyn Fn(&Named) -> bool) {
+    pub(super) fn take(&mut self, mut held: Held, must: bool, names: &Names) {
         let depth = self
             .held
             .keys()
-            .filter(|other| surely_same(other, &held.locks, held.address.as_ref(), is_one))
+            .filter(|other| names.surely_same(other, held.locks, held.address))
             .map(|other| other.depth + 1)
             .max();
         held.depth = depth.unwrap_or(0).min(DEEPEST);
         self.held.insert(held, must);
     }
 
-    /// A lock is released.
+    /// A lock is released; `stable` says whether loads at two places read the same.
     pub(super) fn release(
         &mut self,
-        locks: &Named,
-        address: Option<&Address>,
-        is_one: &dyn Fn(&Named) -> bool,
-        stable: &dyn Fn(&[InstrId], &[InstrId]) -> bool,
+        locks: NamedId,
+        address: Option<AddressId>,
+        names: &mut Names,
+        stable: &mut dyn FnMut(&[InstrId], &[InstrId]) -> bool,
     ) {
-        let same: BTreeSet<Held> = self
-            .held
-            .keys()
-            .filter(|held| {
-                let through = |held: &Held| match (&held.address, address) {
-                    (Some(taken), Some(released)) => {
-                        taken.loads == released.loads || stable(&taken.loads, &released.loads)
-                    }
-                    _ => false,
-                };
-                (is_one(locks) && *held.locks == *locks)
-                    || surely_same(held, locks, address, is_one) && through(held)
-            })
-            .cloned()
-            .collect();
+        let mut same = BTreeSet::new();
+        for held in self.held.keys() {
+            let one = names.one[locks] && held.locks == locks;
+            let mut through = || match (held.address, address) {
+                (Some(taken), Some(released)) => {
+                    let (a, b) = (&names.addresses[taken], &names.addresses[released]);
+                    a.loads == b.loads || stable(&a.loads, &b.loads)
+                }
+                _ => false,
+            };
+            if one || names.surely_same(held, locks, address) && through() {
+                same.insert(*held);
+            }
+        }
         let deepest = same.iter().map(|held| held.depth).max();
         let sure = same
             .iter()
@@ -114,64 +205,35 @@ impl State {
             if Some(held.depth) == deepest && held.depth < DEEPEST {
                 self.held.remove(held);
             } else if !sure || held.depth == DEEPEST {
-                self.held.insert(held.clone(), false);
+                self.held.insert(*held, false);
             }
         }
         for (held, must) in &mut self.held {
-            let may = locks.unknown
-                || held.locks.unknown
-                || held.locks.places.iter().any(|place| {
-                    locks
-                        .places
-                        .iter()
-                        .any(|other| place.0 == other.0 && offsets_meet(place.1, other.1))
-                });
-            if may && !same.contains(held) {
+            if *must && !same.contains(held) && names.meet(held.locks, locks) {
                 *must = false;
             }
         }
     }
 
     /// A value is computed anew: addresses that depend on it are no longer what they were.
-    pub(super) fn recompute(&mut self, id: InstrId) {
-        if self.held.keys().any(|held| mentions(held, id)) {
-            let old = std::mem::take(&mut self.held);
-            for (held, must) in old {
-                let held = if mentions(&held, id) {
-                    held.at(None)
-                } else {
-                    held
-                };
-                let known = self.held.entry(held).or_insert(must);
-                *known |= must;
+    pub(super) fn recompute(&mut self, id: InstrId, names: &Names) {
+        if self.held.keys().any(|held| names.mentions(held, id)) {
+            for (held, must) in std::mem::take(&mut self.held) {
+                let lost = names.mentions(&held, id);
+                self.add(if lost { held.at(None) } else { held }, must);
             }
         }
     }
 }
 
-fn offsets_meet(a: crate::analysis::Offset, b: crate::analysis::Offset) -> bool {
-    use crate::analysis::Offset::Exact;
+fn offsets_meet(a: Offset, b: Offset) -> bool {
     match (a, b) {
-        (Exact(a), Exact(b)) => a == b,
+        (Offset::Exact(a), Offset::Exact(b)) => a == b,
         _ => true,
     }
 }
 
-fn surely_same(
-    held: &Held,
-    locks: &Named,
-    address: Option<&Address>,
-    is_one: &dyn Fn(&Named) -> bool,
-) -> bool {
-    let keys = match (&held.address, address) {
-        (Some(taken), Some(other)) => taken.key == other.key,
-        _ => false,
-    };
-    keys || is_one(locks) && *held.locks == *locks
-}
-
-fn mentions(held: &Held, id: InstrId) -> bool {
-    held.address
-        .as_ref()
-        .is_some_and(|address| address.loads.contains(&id) || address.key.instr() == Some(id))
+/// The hold without what only one function knows about it.
+pub(super) fn same_hold(a: &Held, b: &Held) -> bool {
+    a.at(None) == b.at(None)
 }

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use schedules::ids::Id;
 use schedules::primitives::NodeOp;
 
+use super::held::{Held, NamedId, Names, State};
 use super::operations::{takes, waits};
 use super::threads::ThreadId;
-use super::walk::{ContextId, Point, Walk, address, is_one};
-use super::{Acquisition, Hold, Named};
+use super::walk::{ContextId, Point, Walk, address};
+use super::{Acquisition, Hold};
 use crate::analysis::locks::{Locks, Site};
 
 impl Walk<'_> {
@@ -37,98 +38,133 @@ impl Walk<'_> {
     }
 
     /// The rows, and what may be held at each synchronization call.
-    pub(super) fn finish(self) -> (Vec<Acquisition>, Locks) {
+    pub(super) fn finish(mut self) -> (Vec<Acquisition>, Locks) {
         let chains = self.chains();
-        let mut rows: Vec<Acquisition> = Vec::new();
-        let mut locks = Locks::default();
-        for ((context, id), point) in &self.points {
-            let site = (self.contexts[*context].entry.func, *id);
-            note(&mut locks, site, point);
-            let row = self.row(site, point, &chains[context.index()]);
-            if let Some(row) = row {
-                rows.push(row);
+        let points = std::mem::take(&mut self.points);
+        // Ways that differ in nothing but how they got there are one row.
+        let mut ways: BTreeMap<(Site, NamedId, Vec<(Held, bool)>), Way> = BTreeMap::new();
+        let mut notes = Notes::default();
+        for ((context, id), point) in points {
+            let site = (self.contexts[context].entry.func, id);
+            notes.add(site, &point);
+            let Some(locks) = point.locks else { continue };
+            let Some(held) = self.held_before(site, &point, locks) else {
+                continue;
+            };
+            let way = ways.entry((site, locks, held)).or_insert_with(|| Way {
+                op: point.op,
+                chains: BTreeMap::new(),
+            });
+            for (thread, chain) in &chains[context.index()] {
+                way.chains.entry(*thread).or_insert_with(|| chain.clone());
             }
         }
+        let mut rows: Vec<Acquisition> = ways
+            .into_iter()
+            .map(|((site, locks, held), way)| self.row(site, locks, &held, way))
+            .collect();
         rows.sort_by(|a, b| (a.site, &a.locks, &a.held).cmp(&(b.site, &b.locks, &b.held)));
-        rows.dedup_by(|next, kept| {
-            let same = (next.site, &next.locks, &next.held) == (kept.site, &kept.locks, &kept.held);
-            if same {
-                for (thread, chain) in std::mem::take(&mut next.chains) {
-                    kept.chains.entry(thread).or_insert(chain);
-                }
-            }
-            same
-        });
-        (rows, locks)
+        (rows, notes.finish(&self.names))
     }
 
-    fn row(
-        &self,
+    /// What is held besides when a lock is taken, by site; `None` where none is.
+    fn held_before(
+        &mut self,
         site: Site,
         point: &Point,
-        chains: &BTreeMap<ThreadId, Vec<Site>>,
-    ) -> Option<Acquisition> {
-        let locks = point.locks.clone()?;
-        let again = point.op == NodeOp::CondWait;
-        let shared = if again { false } else { takes(point.op)? };
+        locks: NamedId,
+    ) -> Option<Vec<(Held, bool)>> {
         let mut state = point.held.clone();
-        if again {
+        if point.op == NodeOp::CondWait {
             let function = &self.module.functions[site.0];
-            let call = function.instrs[site.1].call()?;
-            let address = call.args.get(1).and_then(|value| address(function, value));
-            let is_one = |named: &Named| is_one(self.single, named);
-            state.release(&locks, address.as_ref(), &is_one, &|a, b| {
-                self.stable(site.0, a, b)
-            });
+            let mutex = function.instrs[site.1].call()?.args.get(1)?;
+            let address = address(function, mutex).map(|address| self.names.address(address));
+            self.release(site.0, locks, address, &mut state);
+        } else {
+            takes(point.op)?;
         }
-        let held: BTreeSet<Hold> = state
-            .held
+        let mut plain = State::default();
+        for (held, must) in &state.held {
+            plain.add(held.at(None), *must);
+        }
+        Some(plain.held.into_iter().collect())
+    }
+
+    fn row(&self, site: Site, locks: NamedId, held: &[(Held, bool)], way: Way) -> Acquisition {
+        let again = way.op == NodeOp::CondWait;
+        let held: BTreeSet<Hold> = held
             .iter()
             .map(|(held, must)| Hold {
                 site: held.site,
-                locks: (*held.locks).clone(),
+                locks: self.names.named[held.locks].clone(),
                 must: *must,
                 shared: held.shared,
             })
             .collect();
-        Some(Acquisition {
+        Acquisition {
             site,
-            op: point.op,
-            waits: waits(point.op) || again,
-            shared,
-            locks,
+            op: way.op,
+            waits: waits(way.op) || again,
+            shared: takes(way.op).unwrap_or(false),
+            locks: self.names.named[locks].clone(),
             held: held.into_iter().collect(),
-            chains: chains.clone(),
-        })
+            chains: way.chains,
+        }
     }
 }
 
-/// Adds a point to the answers that tell no contexts apart.
-fn note(locks: &mut Locks, site: Site, point: &Point) {
-    let held = locks.held.entry(site).or_default();
-    for hold in point.held.held.keys() {
-        held.extend(&hold.locks.places);
+struct Way {
+    op: NodeOp,
+    chains: BTreeMap<ThreadId, Vec<Site>>,
+}
+
+/// The answers that tell no ways apart.
+#[derive(Default)]
+struct Notes {
+    held: BTreeMap<Site, BTreeSet<NamedId>>,
+    named: BTreeMap<Site, BTreeSet<NamedId>>,
+    nested: BTreeSet<(NamedId, NamedId, Site)>,
+}
+
+impl Notes {
+    fn add(&mut self, site: Site, point: &Point) {
+        let held = self.held.entry(site).or_default();
+        held.extend(point.held.held.keys().map(|hold| hold.locks));
+        let Some(named) = point.locks.filter(|_| point.op != NodeOp::CondWait) else {
+            return;
+        };
+        self.named.entry(site).or_default().insert(named);
+        if takes(point.op).is_some() {
+            let outer = point.held.held.keys().map(|hold| hold.locks);
+            self.nested.extend(outer.map(|outer| (outer, named, site)));
+        }
     }
-    let Some(named) = point
-        .locks
-        .as_ref()
-        .filter(|_| point.op != NodeOp::CondWait)
-    else {
-        return;
-    };
-    if named.unknown {
-        locks.unknown.insert(site);
-    }
-    locks.named.entry(site).or_default().extend(&named.places);
-    if takes(point.op).is_none() {
-        return;
-    }
-    for hold in point.held.held.keys() {
-        for &outer in &hold.locks.places {
-            for &inner in &named.places {
-                let sites = locks.nesting.entry((outer, inner)).or_default();
-                sites.insert(site);
+
+    fn finish(self, names: &Names) -> Locks {
+        let mut locks = Locks::default();
+        for (site, held) in self.held {
+            let places = locks.held.entry(site).or_default();
+            for id in held {
+                places.extend(&names.named[id].places);
             }
         }
+        for (site, named) in self.named {
+            let places = locks.named.entry(site).or_default();
+            for id in named {
+                places.extend(&names.named[id].places);
+                if names.named[id].unknown {
+                    locks.unknown.insert(site);
+                }
+            }
+        }
+        for (outer, inner, site) in self.nested {
+            for &outer in &names.named[outer].places {
+                for &inner in &names.named[inner].places {
+                    let sites = locks.nesting.entry((outer, inner)).or_default();
+                    sites.insert(site);
+                }
+            }
+        }
+        locks
     }
 }

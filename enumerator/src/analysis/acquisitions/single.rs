@@ -28,7 +28,9 @@ pub(super) fn single_objects(module: &Module, facts: &Facts) -> BTreeSet<Abstrac
                 InstrKind::Alloca { .. } => {
                     single.insert(AbstractObject::Stack(func, id));
                 }
-                InstrKind::Call(_) | InstrKind::Invoke { .. } => {
+                InstrKind::Call(call) | InstrKind::Invoke { call, .. }
+                    if facts.makes_one(module, call) =>
+                {
                     single.insert(AbstractObject::Heap(func, id));
                 }
                 _ => {}

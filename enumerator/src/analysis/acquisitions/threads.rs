@@ -252,7 +252,7 @@ fn is_registration(module: &Module, instr: &Instr) -> bool {
 }
 
 /// Functions that code may run without starting threads.
-fn reachable(facts: &Facts, roots: &[FuncId]) -> BTreeSet<FuncId> {
+pub(super) fn reachable(facts: &Facts, roots: &[FuncId]) -> BTreeSet<FuncId> {
     let edges = facts.call_edges();
     let mut seen: BTreeSet<FuncId> = roots.iter().copied().collect();
     let mut work: Vec<FuncId> = roots.to_vec();

@@ -11,12 +11,12 @@ use schedules::ids::{Id, Table};
 use schedules::primitives::NodeOp;
 
 use super::Named;
-use super::held::{Address, Held, State};
+use super::held::{Address, AddressId, Held, NamedId, Names, State, same_hold};
 use super::operations::{lock_argument, refine, takes, waits};
-use super::threads::{ThreadId, Threads, reaching};
+use super::threads::{ThreadId, Threads, reachable, reaching};
 use crate::analysis::effects::blocks::is_unknown;
 use crate::analysis::effects::events::Key;
-use crate::analysis::locks::{Site, operation};
+use crate::analysis::locks::{LockPlace, Site, operation};
 use crate::analysis::{AbstractObject, Facts, Offset};
 use crate::model::{BlockId, Call, FuncId, Function, Instr, InstrId, Module, Value};
 
@@ -26,10 +26,10 @@ define_id!(
 );
 
 /// More ways into one function than this are one.
-const MAX_CONTEXTS: usize = 24;
+const MAX_CONTEXTS: usize = 8;
 
 /// What arguments that a function locks may name, by position.
-type Bindings = BTreeMap<u32, Rc<Named>>;
+type Bindings = BTreeMap<u32, NamedId>;
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry {
@@ -51,8 +51,18 @@ pub(super) struct Context {
 #[derive(Clone)]
 pub(super) struct Point {
     pub(super) op: NodeOp,
-    pub(super) locks: Option<Named>,
+    pub(super) locks: Option<NamedId>,
     pub(super) held: State,
+}
+
+/// What a call may run, of what synchronizes.
+struct Targets {
+    /// Functions, with true for those that the call itself names.
+    functions: Vec<(FuncId, bool)>,
+    /// Code we do not see may run.
+    strange: bool,
+    /// Something else may run that does not synchronize.
+    skips: bool,
 }
 
 pub(super) struct Walk<'a> {
@@ -72,6 +82,18 @@ pub(super) struct Walk<'a> {
     locking: Vec<bool>,
     pub(super) points: BTreeMap<(ContextId, InstrId), Point>,
     work: BTreeSet<ContextId>,
+    pub(super) names: Names,
+    /// What calls may run.
+    targets: BTreeMap<Site, Rc<Targets>>,
+    /// Instructions by function that matter to the walk: calls that synchronize, or that code we do not see gets.
+    calls: BTreeMap<FuncId, Rc<[bool]>>,
+    /// Whether loads of a function read what no call of it writes.
+    steady: BTreeMap<Site, bool>,
+    /// What may be held where code we do not see calls back, as far as earlier walks know, and as this one finds it.
+    outside: State,
+    seen_outside: State,
+    /// Functions that a function which the library calls may run.
+    within: BTreeMap<FuncId, BTreeSet<FuncId>>,
 }
 
 impl<'a> Walk<'a> {
@@ -96,12 +118,30 @@ impl<'a> Walk<'a> {
             locking: reaching(module, facts, |_| true),
             points: BTreeMap::new(),
             work: BTreeSet::new(),
+            names: Names::default(),
+            targets: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            steady: BTreeMap::new(),
+            outside: State::default(),
+            seen_outside: State::default(),
+            within: BTreeMap::new(),
         };
         walk.find_locked_args();
         walk
     }
 
+    /// Walks until what may be held around code we do not see is known; that code may call back with all of it.
     pub(super) fn run(&mut self) {
+        loop {
+            self.walk_all();
+            if !self.outside.join(&std::mem::take(&mut self.seen_outside)) {
+                return;
+            }
+            self.forget();
+        }
+    }
+
+    fn walk_all(&mut self) {
         for (id, thread) in self.threads.all.iter() {
             for &func in &thread.functions {
                 if self.module.functions[func].is_declaration() {
@@ -116,9 +156,20 @@ impl<'a> Walk<'a> {
                 self.roots.entry(context).or_default().insert(id);
             }
         }
-        while let Some(context) = self.work.pop_first() {
+        // The newest first: what a function calls is known before the function is looked at again.
+        while let Some(context) = self.work.pop_last() {
             self.function(context);
         }
+    }
+
+    /// Forgets all contexts: they were walked with too little held outside.
+    fn forget(&mut self) {
+        self.contexts = Table::default();
+        self.known.clear();
+        self.per_function.fill(0);
+        self.rest.clear();
+        self.roots.clear();
+        self.points.clear();
     }
 
     /// The context of an entry; joins with others where there are too many.
@@ -126,14 +177,19 @@ impl<'a> Walk<'a> {
         if let Some(&id) = self.known.get(&entry) {
             return id;
         }
-        let func = entry.func;
-        let count = &mut self.per_function[func.index()];
-        if *count < MAX_CONTEXTS {
-            *count += 1;
-            let id = self.open(entry.clone());
-            self.known.insert(entry, id);
-            return id;
+        let count = &mut self.per_function[entry.func.index()];
+        if *count >= MAX_CONTEXTS {
+            return self.joined(&entry);
         }
+        *count += 1;
+        let id = self.open(entry.clone());
+        self.known.insert(entry, id);
+        id
+    }
+
+    /// The context that stands for many entries of a function.
+    fn joined(&mut self, entry: &Entry) -> ContextId {
+        let func = entry.func;
         let joined = Entry {
             func,
             bindings: Bindings::new(),
@@ -219,9 +275,13 @@ impl<'a> Walk<'a> {
         block: BlockId,
         state: &mut State,
     ) -> bool {
+        let func = self.contexts[context].entry.func;
+        let calls = self.calls(func, function);
         for (id, instr) in function.block_instrs(block) {
-            state.recompute(id);
-            if instr.call().is_some() && !self.call(context, function, id, instr, state) {
+            if !state.held.is_empty() && self.names.is_mentioned(id) {
+                state.recompute(id, &self.names);
+            }
+            if calls[id.index()] && !self.call(context, function, id, instr, state) {
                 return false;
             }
         }
@@ -242,70 +302,121 @@ impl<'a> Walk<'a> {
             let timed = row.symbol.contains("timed") || row.symbol.contains("clock");
             self.primitive(context, function, id, op, timed, call, state);
         }
-        let all = self.facts.run_by(self.module, func, id);
-        if all.is_empty() {
-            self.unseen(func, id, state);
-            return true;
-        }
-        let callees = self.facts.callees(func, id);
-        let quiet = |target: &FuncId| !self.locking[target.index()];
-        let direct: Vec<FuncId> = all
-            .iter()
-            .copied()
-            .filter(|target| callees.known.contains(target))
-            .collect();
-        let declared = callees.unknown || direct.len() < callees.known.len();
-        if all.iter().all(quiet) {
-            // Nothing is locked in there; who gets there with what matters only to what locks.
-            self.unseen(func, id, state);
-            return true;
-        }
-        let mut after: Option<State> = declared.then(|| state.clone());
-        for target in direct {
-            let left = self.enter(context, function, id, call, target, state);
+        let targets = self.targets(func, id);
+        let mut after: Option<State> = targets.skips.then(|| state.clone());
+        for (target, _) in targets.functions.iter().filter(|(_, direct)| *direct) {
+            let left = self.enter(context, function, id, call, *target, state);
             join(&mut after, left);
         }
         let Some(mut after) = after else {
             return false;
         };
-        let others: Vec<FuncId> = all
-            .iter()
-            .copied()
-            .filter(|target| !callees.known.contains(target))
-            .collect();
         // Called back any number of times.
-        loop {
-            let mut next = after.clone();
-            for &target in &others {
-                if let Some(left) = self.enter(context, function, id, call, target, &after) {
-                    next.join(&left);
-                }
+        for (target, _) in targets.functions.iter().filter(|(_, direct)| !*direct) {
+            if let Some(left) = self.called_back(context, (func, id), *target, &after) {
+                after.join(&left);
             }
-            if next == after {
-                break;
-            }
-            after = next;
+        }
+        if targets.functions.iter().any(|(_, direct)| !*direct) {
+            let around = after.held.keys();
+            let around = around.map(|held| (held.at(None), false));
+            self.seen_outside.held.extend(around);
         }
         *state = after;
-        self.unseen(func, id, state);
+        if targets.strange {
+            self.unseen(state);
+        }
         true
     }
 
-    /// Code we do not see may release what escaped.
-    fn unseen(&self, func: FuncId, id: InstrId, state: &mut State) {
-        let callees = self.facts.callees(func, id);
-        let strange = callees.unknown
-            || callees.known.iter().any(|target| {
-                let target = &self.module.functions[*target];
-                target.is_declaration() && is_unknown(&target.name)
-            });
-        if !strange {
-            return;
+    /// Which instructions of a function are calls that matter.
+    fn calls(&mut self, func: FuncId, function: &Function) -> Rc<[bool]> {
+        if let Some(known) = self.calls.get(&func) {
+            return known.clone();
         }
+        let matter: Rc<[bool]> = function
+            .instrs
+            .iter()
+            .map(|(id, instr)| {
+                instr.call().is_some() && {
+                    let targets = self.targets(func, id);
+                    operation(self.module, instr).is_some()
+                        || targets.strange
+                        || !targets.functions.is_empty()
+                }
+            })
+            .collect();
+        self.calls.insert(func, matter.clone());
+        matter
+    }
+
+    fn targets(&mut self, func: FuncId, id: InstrId) -> Rc<Targets> {
+        if let Some(known) = self.targets.get(&(func, id)) {
+            return known.clone();
+        }
+        let callees = self.facts.callees(func, id);
+        let all = self.facts.run_by(self.module, func, id).into_iter();
+        let functions: Vec<(FuncId, bool)> = all
+            .filter(|target| self.locking[target.index()])
+            .map(|target| (target, callees.known.contains(&target)))
+            .collect();
+        let direct = functions.iter().filter(|(_, direct)| *direct).count();
+        let targets = Rc::new(Targets {
+            skips: callees.unknown || direct < callees.known.len(),
+            strange: callees.unknown
+                || callees.known.iter().any(|target| {
+                    let target = &self.module.functions[*target];
+                    target.is_declaration() && is_unknown(&target.name)
+                }),
+            functions,
+        });
+        self.targets.insert((func, id), targets.clone());
+        targets
+    }
+
+    /// A function that the library calls; what is held afterwards. It is entered with all that is held around code
+    /// we do not see anywhere.
+    fn called_back(
+        &mut self,
+        context: ContextId,
+        site: Site,
+        target: FuncId,
+        state: &State,
+    ) -> Option<State> {
+        let next = self.context(Entry {
+            func: target,
+            bindings: Bindings::new(),
+            state: self.outside.clone(),
+        });
+        self.contexts[next].callers.insert(context);
+        self.contexts[context].calls.insert((site, next));
+        let exit = self.contexts[next].exit.clone()?;
+        // What it was entered with may come from elsewhere: only what it may have taken itself is news.
+        let within = self.within.entry(target);
+        let within = within.or_insert_with(|| reachable(self.facts, &[target]));
+        let mut left = state.clone();
+        for held in exit
+            .held
+            .keys()
+            .filter(|held| within.contains(&held.site.0))
+        {
+            left.held.entry(held.at(None)).or_insert(false);
+        }
+        for (held, must) in &mut left.held {
+            *must &= exit.held.keys().any(|other| same_hold(held, other));
+        }
+        Some(left)
+    }
+
+    /// Code we do not see may release what escaped.
+    fn unseen(&self, state: &mut State) {
         for (held, must) in &mut state.held {
-            let places = &held.locks.places;
-            *must &=
-                !held.locks.unknown && !places.iter().any(|(what, _)| self.facts.escaped(what));
+            let locks = &self.names.named[held.locks];
+            let escaped = locks
+                .places
+                .iter()
+                .any(|(what, _)| self.facts.escaped(what));
+            *must &= !locks.unknown && !escaped;
         }
     }
 
@@ -320,36 +431,21 @@ impl<'a> Walk<'a> {
         state: &State,
     ) -> Option<State> {
         let caller = self.contexts[context].entry.func;
-        let direct = self.facts.callees(caller, id).known.contains(&target);
         let mut addresses: BTreeMap<u32, Address> = BTreeMap::new();
         let mut bindings = Bindings::new();
-        if direct {
-            for &position in &self.locked_args[target.index()] {
-                let Some(value) = call.args.get(position as usize) else {
-                    continue;
-                };
-                bindings.insert(position, Rc::new(self.named(context, value)));
-                if let Some(address) = address(function, value) {
-                    addresses.insert(position, address);
-                }
+        for position in self.locked_args[target.index()].clone() {
+            let Some(value) = call.args.get(position as usize) else {
+                continue;
+            };
+            bindings.insert(position, self.named(context, value));
+            if let Some(address) = address(function, value) {
+                addresses.insert(position, address);
             }
         }
-        let inside = |held: &Held| -> Option<Address> {
-            let mine = held.address.as_ref()?;
-            addresses.iter().find_map(|(position, given)| {
-                let fits =
-                    mine.loads == given.loads || self.stable(caller, &mine.loads, &given.loads);
-                let key = mine.key.relative(&given.key).filter(|_| fits)?;
-                Some(Address {
-                    key: Key::Arg(*position).moved(key),
-                    loads: Vec::new(),
-                })
-            })
-        };
         let mut entry = State::default();
         for (held, must) in &state.held {
-            let known = entry.held.entry(held.at(inside(held))).or_insert(false);
-            *known |= *must;
+            let inside = self.inside(caller, held, &addresses);
+            entry.add(held.at(inside), *must);
         }
         let next = self.context(Entry {
             func: target,
@@ -358,26 +454,53 @@ impl<'a> Walk<'a> {
         });
         self.contexts[next].callers.insert(context);
         self.contexts[context].calls.insert(((caller, id), next));
-        let exit = self.contexts[next].exit.as_ref()?;
+        let exit = self.contexts[next].exit.clone()?;
         let mut after = State::default();
         for (held, must) in &exit.held {
-            let before: Vec<&Held> = state.held.keys().filter(|old| old.same(held)).collect();
-            if before.is_empty() {
-                let outside = held.address.as_ref().and_then(|address| {
-                    let (position, offset) = address.key.of_arg()?;
-                    let given = addresses.get(&position)?;
-                    Some(Address {
-                        key: given.key.clone().moved(offset),
-                        loads: given.loads.clone(),
-                    })
-                });
-                after.held.insert(held.at(outside), *must);
+            let mut known = false;
+            for (old, before) in state.held.iter().filter(|(old, _)| same_hold(old, held)) {
+                after.held.insert(*old, *must && *before);
+                known = true;
             }
-            for old in before {
-                after.held.insert(old.clone(), *must && state.held[old]);
+            if !known {
+                let outside = self.outside(held, &addresses);
+                after.held.insert(held.at(outside), *must);
             }
         }
         Some(after)
+    }
+
+    /// A hold's address in the words of the function that is called.
+    fn inside(
+        &mut self,
+        caller: FuncId,
+        held: &Held,
+        addresses: &BTreeMap<u32, Address>,
+    ) -> Option<AddressId> {
+        let mine = self.names.addresses[held.address?].clone();
+        for (position, given) in addresses {
+            let Some(distance) = mine.key.relative(&given.key) else {
+                continue;
+            };
+            if mine.loads == given.loads || self.stable(caller, &mine.loads, &given.loads) {
+                return Some(self.names.address(Address {
+                    key: Key::Arg(*position).moved(distance),
+                    loads: Vec::new(),
+                }));
+            }
+        }
+        None
+    }
+
+    /// The address of a lock that a called function took, in the words of its caller.
+    fn outside(&mut self, held: &Held, addresses: &BTreeMap<u32, Address>) -> Option<AddressId> {
+        let (position, offset) = self.names.addresses[held.address?].key.of_arg()?;
+        let given = addresses.get(&position)?;
+        let address = Address {
+            key: given.key.clone().moved(offset),
+            loads: given.loads.clone(),
+        };
+        Some(self.names.address(address))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -396,7 +519,7 @@ impl<'a> Walk<'a> {
         let locks = place.map(|lock| self.named(context, lock));
         let point = Point {
             op,
-            locks: locks.clone(),
+            locks,
             held: state.clone(),
         };
         let known = self.points.entry((context, id));
@@ -408,29 +531,41 @@ impl<'a> Walk<'a> {
         let (Some(locks), Some(place)) = (locks, place) else {
             return;
         };
-        let is_one = |named: &Named| is_one(self.single, named);
-        let address = address(function, place);
+        let address = address(function, place).map(|address| self.names.address(address));
         if let Some(shared) = takes(op) {
             let held = Held {
                 site: (func, id),
-                locks: Rc::new(locks),
+                locks,
                 address,
                 shared,
                 depth: 0,
             };
-            state.take(held, waits(op) && !timed, &is_one);
+            state.take(held, waits(op) && !timed, &self.names);
         } else if matches!(
             op,
             NodeOp::MutexUnlock | NodeOp::RwUnlock | NodeOp::SpinUnlock
         ) {
-            state.release(&locks, address.as_ref(), &is_one, &|a, b| {
-                self.stable(func, a, b)
-            });
+            self.release(func, locks, address, state);
         }
     }
 
+    /// Takes out of a state what a release in a function surely names.
+    pub(super) fn release(
+        &mut self,
+        func: FuncId,
+        locks: NamedId,
+        address: Option<AddressId>,
+        state: &mut State,
+    ) {
+        let mut names = std::mem::take(&mut self.names);
+        state.release(locks, address, &mut names, &mut |a, b| {
+            self.stable(func, a, b)
+        });
+        self.names = names;
+    }
+
     /// What a lock's address may name in this context.
-    fn named(&self, context: ContextId, value: &Value) -> Named {
+    fn named(&mut self, context: ContextId, value: &Value) -> NamedId {
         let entry = &self.contexts[context].entry;
         let function = &self.module.functions[entry.func];
         let found = self.facts.points_to(entry.func, value);
@@ -440,31 +575,24 @@ impl<'a> Walk<'a> {
         };
         let bound = address(function, value)
             .and_then(|address| address.key.of_arg())
-            .and_then(|(position, offset)| Some((entry.bindings.get(&position)?, offset)))
+            .and_then(|(position, offset)| Some((*entry.bindings.get(&position)?, offset)))
+            .map(|(bound, offset)| (&self.names.named[bound], offset))
             .filter(|(bound, _)| !bound.unknown);
         if let Some((bound, offset)) = bound {
-            named.places.retain(|(what, at)| {
-                bound.places.iter().any(|(object, base)| {
-                    object == what
-                        && match (base, at) {
-                            (Offset::Exact(base), Offset::Exact(at)) => {
-                                base.checked_add_signed(offset) == Some(*at)
-                            }
-                            _ => true,
-                        }
-                })
-            });
+            named.places.retain(|place| reached(bound, offset, place));
             named.unknown = false;
         }
-        named
+        self.names.locks(named, self.single)
     }
 
     /// False if what the loads read may be written during a call of the function.
-    pub(super) fn stable(&self, func: FuncId, a: &[InstrId], b: &[InstrId]) -> bool {
-        let written = &self.facts.effects(func).mods;
+    fn stable(&mut self, func: FuncId, a: &[InstrId], b: &[InstrId]) -> bool {
         a.iter().chain(b).all(|load| {
-            let read = self.facts.instr_effects(self.module, func, *load).refs;
-            !read.overlaps(written, |object| self.facts.escaped(object))
+            *self.steady.entry((func, *load)).or_insert_with(|| {
+                let read = self.facts.instr_effects(self.module, func, *load).refs;
+                let written = &self.facts.effects(func).mods;
+                !read.overlaps(written, |object| self.facts.escaped(object))
+            })
         })
     }
 
@@ -510,19 +638,22 @@ fn join(into: &mut Option<State>, from: Option<State>) {
 fn forget_addresses(state: &State) -> State {
     let mut plain = State::default();
     for (held, must) in &state.held {
-        let known = plain.held.entry(held.at(None)).or_insert(false);
-        *known |= *must;
+        plain.add(held.at(None), *must);
     }
     plain
 }
 
-pub(super) fn is_one(single: &BTreeSet<AbstractObject>, named: &Named) -> bool {
-    named.places.len() == 1
-        && !named.unknown
-        && named
-            .places
-            .iter()
-            .all(|(what, at)| matches!(at, Offset::Exact(_)) && single.contains(what))
+/// True if the place may be `offset` bytes from one of those that the base names.
+fn reached(base: &Named, offset: i64, place: &LockPlace) -> bool {
+    base.places.iter().any(|(object, at)| {
+        *object == place.0
+            && match (at, place.1) {
+                (Offset::Exact(at), Offset::Exact(there)) => {
+                    at.checked_add_signed(offset) == Some(there)
+                }
+                _ => true,
+            }
+    })
 }
 
 pub(super) fn address(function: &Function, value: &Value) -> Option<Address> {

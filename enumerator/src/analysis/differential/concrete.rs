@@ -28,6 +28,8 @@ pub(super) struct Place {
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
     pub(super) func: FuncId,
+    /// The call that entered it; `None` where a thread begins.
+    pub(super) site: Option<(FuncId, InstrId)>,
     /// Branches whose regions control is in.
     pub(super) branches: Vec<BlockId>,
 }
@@ -44,6 +46,10 @@ pub(super) trait Observer {
         write: bool,
     );
     fn synchronize(&mut self, run: &View<'_>, at: InstrId, name: &str, object: Option<Place>);
+    /// A thread was created by this call.
+    fn created(&mut self, _thread: u32, _by: (FuncId, InstrId)) {}
+    /// A thread was joined.
+    fn joined(&mut self, _thread: u32) {}
 }
 
 /// Where the run is.
@@ -161,7 +167,7 @@ impl<'a, O: Observer> Run<'a, O> {
     /// Runs `main`.
     pub(super) fn main(&mut self) -> Result<u128, Ended> {
         let main = self.module.function_named("main").expect("main");
-        self.call(main, &[])
+        self.call(main, &[], None)
     }
 
     fn allocate(&mut self, what: AbstractObject, size: u64) -> u64 {
@@ -220,10 +226,16 @@ impl<'a, O: Observer> Run<'a, O> {
         u128::from(self.noise)
     }
 
-    fn call(&mut self, func: FuncId, args: &[u128]) -> Result<u128, Ended> {
+    fn call(
+        &mut self,
+        func: FuncId,
+        args: &[u128],
+        site: Option<(FuncId, InstrId)>,
+    ) -> Result<u128, Ended> {
         let depth = self.frames.len();
         self.frames.push(Frame {
             func,
+            site,
             branches: Vec::new(),
         });
         let result = self.body(func, args);
@@ -450,7 +462,7 @@ impl<'a, O: Observer> Run<'a, O> {
                 let result = if self.module.functions[target].is_declaration() {
                     self.external(func, id, call, target, &given)?
                 } else {
-                    self.call(target, &given)?
+                    self.call(target, &given, Some((func, id)))?
                 };
                 mask(result, width.max(1))
             }
@@ -476,7 +488,9 @@ impl<'a, O: Observer> Run<'a, O> {
                 Ok(u128::from(mix(self.seed ^ mix(site)) % 16))
             }
             "malloc" => {
-                let what = AbstractObject::Heap(func, id);
+                let callers = self.frames.iter().rev().map(|frame| frame.site);
+                let stack = std::iter::once(Some((func, id))).chain(callers);
+                let what = self.facts.allocated(stack).expect("an allocation");
                 Ok(u128::from(self.allocate(what, given[0] as u64)))
             }
             "exit" => {
@@ -486,13 +500,14 @@ impl<'a, O: Observer> Run<'a, O> {
             "pthread_create" => {
                 self.synchronize(id, name, None);
                 self.threads += 1;
+                self.observer.created(self.threads, (func, id));
                 let (frames, held, thread) = (
                     std::mem::take(&mut self.frames),
                     std::mem::take(&mut self.held),
                     std::mem::replace(&mut self.thread, self.threads),
                 );
                 let entry = FuncId((given[2] as u64 - CODE) as u32);
-                let result = self.call(entry, &[given[3]])?;
+                let result = self.call(entry, &[given[3]], None)?;
                 let child = self.thread;
                 self.results.insert(child, result);
                 (self.frames, self.held, self.thread) = (frames, held, thread);
@@ -502,6 +517,7 @@ impl<'a, O: Observer> Run<'a, O> {
             }
             "pthread_join" => {
                 self.synchronize(id, name, None);
+                self.observer.joined(given[0] as u32);
                 if given[1] != 0 {
                     self.access(id, &call.args[1], given[1] as u64, 8, true);
                     let result = self.results[&(given[0] as u32)];
@@ -514,8 +530,8 @@ impl<'a, O: Observer> Run<'a, O> {
                 self.synchronize(id, name, Some(place));
                 if name == "pthread_mutex_lock" {
                     self.held.push(place);
-                } else {
-                    self.held.retain(|held| *held != place);
+                } else if let Some(at) = self.held.iter().rposition(|held| *held == place) {
+                    self.held.remove(at);
                 }
                 Ok(0)
             }

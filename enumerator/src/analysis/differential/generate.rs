@@ -9,6 +9,12 @@ struct node { long key; struct node *next; pthread_mutex_t lock; int data[4]; in
 pthread_mutex_t m0, m1, locks[4];
 int g0, g1, g2, g3, arr[8]; int *gp0 = &g0, *gp1 = &arr[2];
 struct node pool[3], *head;
+static struct node *fresh(unsigned long size) { struct node *x = malloc(size); if (!x) exit(2); return x; }
+static struct node *linked(int *link) { struct node *x = fresh(sizeof *x); x->link = link; return x; }
+static void take(pthread_mutex_t *k) { pthread_mutex_lock(k); }
+static void give(pthread_mutex_t *k) { pthread_mutex_unlock(k); }
+static void node_take(struct node *n) { take(&n->lock); }
+static void node_give(struct node *n) { give(&n->lock); }
 "#;
 
 struct Random(u64);
@@ -49,7 +55,7 @@ pub(super) fn program(number: u64) -> String {
         block(&mut random, &mut text, functions, 2);
         text.push_str("  table[(unsigned)a % 3](a, n, p); return n->link; }\n");
     }
-    text.push_str("int main(void) { struct node *n = &pool[0]; int a = rand(), l = 2; int *p = &g1, *q = &l; pthread_t t; void *r;\n");
+    text.push_str("int main(void) { struct node *n = &pool[0]; int a = rand(), l = 2; int *p = &g1, *q = &l; pthread_t t, t0, t1; void *r;\n");
     block(&mut random, &mut text, functions, 2);
     for index in 0..2 {
         let given = random.pick(&["&pool[0]", "&pool[1]", "n", "(head ? head : &pool[2])"]);
@@ -59,6 +65,14 @@ pub(super) fn program(number: u64) -> String {
             condition(&mut random)
         );
     }
+    text.push_str("  pthread_create(&t0, 0, w0, &pool[0]);\n");
+    block(&mut random, &mut text, functions, 1);
+    if random.below(2) == 0 {
+        text.push_str("  pthread_join(t0, 0);\n");
+    }
+    text.push_str("  pthread_create(&t1, 0, w1, &pool[1]);\n");
+    block(&mut random, &mut text, functions, 1);
+    text.push_str("  pthread_join(t1, 0);\n");
     block(&mut random, &mut text, functions, 1);
     text.push_str("  return 0; }\n");
     text
@@ -73,7 +87,7 @@ fn block(random: &mut Random, text: &mut String, callable: u64, depth: u32) {
 fn statement(random: &mut Random, text: &mut String, callable: u64, depth: u32) {
     let value = expression(random, 2);
     let other = expression(random, 1);
-    match random.below(if depth > 0 { 18 } else { 10 }) {
+    match random.below(if depth > 0 { 21 } else { 10 }) {
         0 => {
             let name = random.pick(&["g0", "g1", "g2", "g3", "l", "a"]);
             let _ = writeln!(text, "  {name} = {value};");
@@ -109,6 +123,13 @@ fn statement(random: &mut Random, text: &mut String, callable: u64, depth: u32) 
         6 => {
             let source = random.pick(&["gp0", "gp1", "&g3", "p", "n->data"]);
             let _ = writeln!(text, "  q = {source};");
+        }
+        7 if random.below(2) == 0 => {
+            let link = random.pick(&["&g1", "&g2", "gp0"]);
+            let _ = writeln!(
+                text,
+                "  {{ struct node *x = linked({link}), *y = fresh(sizeof *y); y->next = head; y->key = *x->link; head = y; n = x; }}"
+            );
         }
         7 => {
             text.push_str("  { struct node *x = malloc(sizeof *x); x->next = head; x->link = &g1; x->key = a; head = x; }\n");
@@ -152,6 +173,25 @@ fn statement(random: &mut Random, text: &mut String, callable: u64, depth: u32) 
         15 => {
             text.push_str(
                 "  for (struct node *t = head; t; t = t->next) { pthread_mutex_lock(&t->lock); t->key++; pthread_mutex_unlock(&t->lock); }\n",
+            );
+        }
+        17 => {
+            let lock = random.pick(&["&m0", "&locks[a & 3]", "&pool[1].lock", "&n->lock"]);
+            let _ = writeln!(text, "  {{ pthread_mutex_t *k = {lock}; take(k);");
+            block(random, text, callable, depth - 1);
+            text.push_str("  give(k); }\n");
+        }
+        18 => {
+            text.push_str("  { struct node *k = n; node_take(k);\n");
+            block(random, text, callable, depth - 1);
+            text.push_str("  node_give(k); }\n");
+        }
+        19 => {
+            // Some stay locked.
+            let keep = condition(random);
+            let _ = writeln!(
+                text,
+                "  for (int i{depth} = 0; i{depth} < 3; i{depth}++) {{ pthread_mutex_lock(&locks[i{depth}]); if ({keep}) pthread_mutex_unlock(&locks[i{depth}]); }}"
             );
         }
         16 if callable > 0 => {

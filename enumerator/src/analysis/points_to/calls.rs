@@ -10,7 +10,7 @@ use super::constraints::{Builder, constant_of};
 use super::objects::ObjectId;
 use super::solver::{Calls, Complex, EXTERNAL, EXTERNAL_MEMORY, OWNED, OWNED_MEMORY, Solver};
 use crate::analysis::library::{LibraryFunction, Returns, Stored, library};
-use crate::model::{FuncId, InstrId};
+use crate::model::{Callee, FuncId, InstrId};
 
 /// A call, or what a library function makes of one when it calls back.
 #[derive(Clone, Debug)]
@@ -92,8 +92,28 @@ impl Builder<'_> {
                 solver.copy(arg, nodes.rest);
             }
         }
-        if let Some(result) = site.result {
+        let Some(result) = site.result else { return };
+        if self.wrappers.names_call(target) && self.is_direct(&site, target) {
+            self.point_to_fresh(solver, (site.func, site.instr), result);
+        } else {
             solver.copy(nodes.result, result);
+        }
+    }
+
+    fn is_direct(&self, site: &CallSite, target: FuncId) -> bool {
+        let call = self.module.functions[site.func].instrs[site.instr].call();
+        call.is_some_and(|call| call.callee == Callee::Direct(target))
+    }
+
+    /// What an allocation, or a call that hands out fresh memory, gives.
+    fn point_to_fresh(&mut self, solver: &mut Solver, place: (FuncId, InstrId), to: u32) {
+        for (func, id) in self.wrappers.names(place) {
+            let object = *self
+                .heap
+                .entry((func, id))
+                .or_insert_with(|| solver.object(AbstractObject::Heap(func, id), None));
+            let location = solver.location(object, 0);
+            solver.point(to, location);
         }
     }
 
@@ -199,15 +219,15 @@ impl Builder<'_> {
                     _ => self.point_into_bytes(solver, from, result),
                 }
             }
-            Returns::NewObject => self.new_object(solver, call, result),
+            Returns::NewObject => self.fresh(solver, call, result),
             Returns::ArgOrNew(position) => {
                 solver.copy(self.arg(call, position), result);
                 self.new_object(solver, call, result);
             }
             Returns::Resized(position) => {
-                self.new_object(solver, call, result);
+                self.fresh(solver, call, result);
                 let fresh = solver.node();
-                self.new_object(solver, call, fresh);
+                self.fresh(solver, call, fresh);
                 solver.copy_memory(fresh, self.arg(call, position), None);
             }
             Returns::Static => {
@@ -238,6 +258,12 @@ impl Builder<'_> {
                 shape: None,
             },
         );
+    }
+
+    /// What a library function that allocates returns.
+    fn fresh(&mut self, solver: &mut Solver, call: u32, to: u32) {
+        let site = &self.calls[call as usize];
+        self.point_to_fresh(solver, (site.func, site.instr), to);
     }
 
     fn new_object(&mut self, solver: &mut Solver, call: u32, to: u32) {

@@ -11,6 +11,7 @@ use super::AbstractObject;
 use super::calls::CallSite;
 use super::objects::ObjectId;
 use super::solver::{Complex, EXTERNAL_MEMORY, OWNED, Solver};
+use super::wrappers::Wrappers;
 use crate::analysis::library::is_library_data;
 use crate::model::{
     BinOp, Callee, CastOp, Const, FuncId, Function, GlobalId, InitValue, Instr, InstrId, InstrKind,
@@ -46,6 +47,7 @@ pub(super) struct Builder<'m> {
     pub(super) heap: BTreeMap<(FuncId, InstrId), ObjectId>,
     pub(super) entries: BTreeSet<FuncId>,
     pub(super) exposed: BTreeSet<FuncId>,
+    pub(super) wrappers: Wrappers,
 }
 
 /// Size in bytes of what is stored for a type.
@@ -116,6 +118,7 @@ impl<'m> Builder<'m> {
             heap: BTreeMap::new(),
             entries: BTreeSet::new(),
             exposed: BTreeSet::new(),
+            wrappers: Wrappers::of(module),
         }
     }
 

@@ -1,12 +1,13 @@
 //! Points-to: which objects, at which offsets, a pointer may name.
 //!
-//! Inclusion-based (Andersen), flow- and context-insensitive, field-sensitive by byte offsets, function pointers resolved on the fly.
+//! Inclusion-based (Andersen), flow-insensitive, field-sensitive by byte offsets, function pointers resolved on the fly; contexts only
+//! for functions that hand out fresh memory (`wrappers`).
 //! `constraints` reads the program, `calls` says what calls mean, `solver` solves, `objects` tells places inside objects apart.
 //!
 //! **Guarantee.** Every address that a pointer holds in a run without undefined behaviour is in its set, or the set is `unknown`
 //! and the address is external or of an object that escaped.
 //!
-//! Deliberately absent: order of execution, calling contexts, null (never in a set).
+//! Deliberately absent: order of execution, other calling contexts, null (never in a set).
 
 mod calls;
 mod constraints;
@@ -16,6 +17,7 @@ mod set;
 mod solver;
 #[cfg(test)]
 mod tests;
+mod wrappers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,6 +28,7 @@ use constraints::Builder;
 pub(crate) use constraints::{constant_of, signed_constant_of, size_of};
 use objects::{ANY, Array, ObjectId};
 use solver::{EXTERNAL, Solver};
+pub(crate) use wrappers::Wrappers;
 
 /// A piece of memory, or a function, as the analyses tell them apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -33,7 +36,7 @@ pub enum AbstractObject {
     Global(GlobalId),
     /// All stack memory made by one `alloca`; for a call of `llvm.va_start`, the area of the variadic arguments.
     Stack(FuncId, InstrId),
-    /// All memory made by one allocation call.
+    /// All memory made by one allocation call; where a function only hands out fresh memory (`xmalloc`), by one call of that function.
     Heap(FuncId, InstrId),
     Function(FuncId),
     /// The memory of `argv` and `environ`, and everything made by code we do not see.
@@ -85,6 +88,8 @@ pub(crate) struct Pointers {
     pub(crate) started: BTreeMap<(FuncId, InstrId), Callees>,
     /// Functions whose addresses are known to code we do not see.
     pub(crate) exposed: BTreeSet<FuncId>,
+    /// Functions that hand out fresh memory.
+    pub(crate) wrappers: Wrappers,
 }
 
 impl Pointers {
@@ -123,6 +128,7 @@ impl Pointers {
             nothing: builder.nothing,
             constants: builder.constants,
             exposed: builder.exposed,
+            wrappers: builder.wrappers,
             solver,
             callees,
             callbacks,

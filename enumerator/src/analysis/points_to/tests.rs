@@ -300,3 +300,53 @@ fn an_array_of_one_array_ends() {
         "#]],
     );
 }
+
+#[test]
+fn wrappers_of_malloc_are_told_apart_by_their_calls() {
+    check(
+        r#"
+        void *malloc(unsigned long); void exit(int); int x, y; struct box { int *v; } *a, *b, *c; void *last;
+        void *xmalloc(unsigned long n) { void *p = malloc(n); if (!p) exit(1); last = p; return p; }
+        struct box *new_box(int *v) { struct box *b = xmalloc(sizeof *b); b->v = v; return b; }
+        void *(*indirect)(unsigned long) = xmalloc;
+        int main(void) {
+            a = xmalloc(8); a->v = &x;
+            b = xmalloc(8); b->v = &y;
+            c = new_box(&x);
+            mark("a", a); mark("b", b); mark("c", c); mark("i", indirect(8)); mark("last", last);
+            mark("va", a->v); mark("vb", b->v);
+        }"#,
+        expect![[r#"
+            a: heap:7
+            b: heap:8
+            c: heap:9
+            i: heap:3 heap:7 heap:8 heap:9
+            last: heap:3 heap:7 heap:8 heap:9
+            va: x
+            vb: y
+        "#]],
+    );
+}
+
+#[test]
+fn elements_of_heap_arrays_keep_their_fields() {
+    check(
+        r#"
+        #include <pthread.h>
+        #include <stdlib.h>
+        struct slot { pthread_mutex_t m; int *p; pthread_cond_t c; } *slots, *one; int x;
+        int main(int n, char **v) {
+            slots = malloc(n * sizeof *slots); one = malloc(sizeof *one);
+            for (int i = 0; i < n; i++) { slots[i].p = &x; pthread_mutex_init(&slots[i].m, 0); }
+            struct slot *s = &slots[n / 2];
+            mark("m", &s->m); mark("p", s->p); mark("c", &s->c); mark("one", &one->c); mark("second", &slots[1].c);
+        }"#,
+        expect![[r#"
+            c: heap:6+48%96
+            m: heap:6+0%96
+            one: heap:6+48
+            p: x
+            second: heap:6+48%96
+        "#]],
+    );
+}
