@@ -67,7 +67,7 @@ codes! {
     OurFault            21  "fault-in-heddle"
     NoSuchProgram       22  "no-such-program"
     System              23  "system"
-    NoSuchCode          24  "no-such-code"
+    NotExplained          24  "no-such-code"
     NotStats            25  "not-stats"
     Config              26  "config"
     Other               99  "other"

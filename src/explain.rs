@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     }
     let Some(code) = Code::find(name) else {
         fail!(
-            NoSuchCode,
+            NotExplained,
             "{name}: no such code; `heddle explain --list` lists them"
         );
     };
