@@ -3,7 +3,9 @@
 //! Nothing here is part of the product: the `heddle` command is run as a user runs it, through its command line.
 
 pub mod corpus;
+pub mod inputs;
 pub mod manifest;
 pub mod micro;
 pub mod process;
 pub mod soundness;
+mod workload;
