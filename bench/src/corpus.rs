@@ -83,6 +83,30 @@ const KEYS: &[&str] = &[
 ];
 
 impl Program {
+    /// A program that no manifest has: made for one measurement.
+    pub fn made(name: &str, source: &Path, tiny: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            class: "made".to_owned(),
+            source: source.to_owned(),
+            defines: Vec::new(),
+            tiny: tiny.to_owned(),
+            reference: None,
+            inputs: Vec::new(),
+            generate: Vec::new(),
+            assume: None,
+            counts: vec![2],
+            slow: false,
+            lines_in_any_order: false,
+            threads: 2,
+            output: "ok".to_owned(),
+            status: 0,
+            native: Native::Clean,
+            archive_verdict: None,
+            native_verdict: None,
+        }
+    }
+
     /// The arguments of a template for `threads` threads. `@FILE` is a file of the corpus, `%KB*N` are N generated texts,
     /// `TEXT^N` is a text N times.
     pub fn arguments(&self, template: &str, threads: u32) -> Vec<String> {
@@ -181,12 +205,30 @@ pub fn corpus_dir() -> PathBuf {
 pub fn load() -> Result<Vec<Program>> {
     let path = corpus_dir().join("manifest.toml");
     let text = std::fs::read_to_string(&path).context("cannot read the corpus manifest")?;
-    manifest::parse(&text)?.iter().map(program).collect()
+    let sections = manifest::parse(&text)?;
+    sections
+        .iter()
+        .map(|section| {
+            let name = &section.name;
+            let need = |key: &str| {
+                let value = section.get(key);
+                value.with_context(|| format!("[{name}] has no `{key}`"))
+            };
+            let mut program = described(section, &[])?;
+            program.class = need("class")?.to_string();
+            program.source = corpus_dir().join(need("source")?);
+            Ok(program)
+        })
+        .collect()
 }
 
-fn program(section: &manifest::Section) -> Result<Program> {
+/// The program of a section that may also have the keys in `more`; class and source are the caller's.
+pub fn described(section: &manifest::Section, more: &[&str]) -> Result<Program> {
     let name = &section.name;
-    if let Some(key) = section.keys().find(|k| !KEYS.contains(k)) {
+    if let Some(key) = section
+        .keys()
+        .find(|k| !KEYS.contains(k) && !more.contains(k))
+    {
         bail!("[{name}]: unknown key `{key}`");
     }
     let need = |key: &str| {
@@ -217,8 +259,8 @@ fn program(section: &manifest::Section) -> Result<Program> {
     };
     Ok(Program {
         name: name.clone(),
-        class: need("class")?.to_string(),
-        source: corpus_dir().join(need("source")?),
+        class: String::new(),
+        source: PathBuf::new(),
         defines: words("defines"),
         tiny: need("tiny")?.to_string(),
         reference: section.get("reference").map(str::to_string),

@@ -8,4 +8,5 @@ pub mod manifest;
 pub mod micro;
 pub mod process;
 pub mod soundness;
+pub mod tables;
 mod workload;
