@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory as _, Parser, Subcommand};
-use heddle_bench::tables::{self, bar, compare, headline, real, records};
+use heddle_bench::tables::{self, bar, compare, golden, headline, real, records, subject};
 
 /// Measures Heddle and tries to break it.
 #[derive(Parser)]
@@ -58,6 +58,13 @@ enum Command {
         /// Different inputs of each enforced program
         #[arg(long, default_value_t = 50)]
         inputs: usize,
+        /// Limit of one enumeration
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+    },
+    /// Compares every program's counts with its golden line; UPDATE_EXPECT=1 writes them
+    Counts {
+        names: Vec<String>,
         /// Limit of one enumeration
         #[arg(long, default_value_t = 60)]
         seconds: u64,
@@ -138,6 +145,12 @@ fn run(command: Option<Command>) -> Result<bool> {
                 seconds,
             };
             bar::run(&plan, records::Records::create(&runs(), &options)?)
+        }
+        Command::Counts { names, seconds } => {
+            let subjects = subject::of_corpus(&names)?;
+            let (differences, summary) = golden::check(&subjects, seconds)?;
+            println!("{summary}");
+            Ok(differences == 0)
         }
         Command::Real { folder, names } => {
             real::run(&folder, &names, records::Records::create(&runs(), "real")?)

@@ -35,7 +35,7 @@ fn written(path: PathBuf, kilobytes: usize) -> PathBuf {
             _ => WORDS[turn % WORDS.len()],
         };
         text.push_str(word);
-        text.push(if turn % 11 == 0 { '\n' } else { ' ' });
+        text.push(if turn.is_multiple_of(11) { '\n' } else { ' ' });
     }
     // Written aside and renamed: two measurements may want the same file at once.
     let aside = path.with_extension(format!("{}", std::process::id()));

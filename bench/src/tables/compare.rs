@@ -149,8 +149,7 @@ pub fn run(folder: &Path, before: &str, after: &str) -> Result<bool> {
     let (before, after) = (find(folder, before)?, find(folder, after)?);
     let table = compare(&records::read(&before)?, &records::read(&after)?);
     println!(
-        "{}\n  {}\n  {}",
-        "before and after:",
+        "before and after:\n  {}\n  {}",
         before.display(),
         after.display()
     );

@@ -266,8 +266,8 @@ pub fn enumerate(
 fn ended(subject: &Subject, outcome: &Outcome, archive: Option<&Archive>, hard: Limits) -> Ended {
     let said = || {
         let lines = outcome.stderr.lines();
-        let error = lines.filter(|line| line.contains("error") || line.contains("panicked"));
-        let line = error.last().or(outcome.stderr.lines().last());
+        let mut error = lines.filter(|line| line.contains("error") || line.contains("panicked"));
+        let line = error.next_back().or(outcome.stderr.lines().last());
         subject.plain(
             line.unwrap_or("nothing was said")
                 .trim_start_matches("heddle: error: "),

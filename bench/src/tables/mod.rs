@@ -9,6 +9,7 @@ pub mod bar;
 pub mod compare;
 pub mod enforce;
 pub mod enumeration;
+pub mod golden;
 pub mod growth;
 pub mod headline;
 pub mod ideas;
@@ -92,6 +93,11 @@ pub fn run(plan: &Plan) -> Result<bool> {
         peers::measure(&workshop, &peer_subjects(&subjects, &found));
     }
     show(&workshop.records.all(), &plan.folder)?;
+    let differing = golden::differing(&subjects, &found);
+    println!(
+        "\ngolden counts: {}",
+        differing.unwrap_or_else(|error| format!("{error:#}"))
+    );
     println!("\nraw: {}", workshop.records.path().display());
     Ok(true)
 }
