@@ -85,7 +85,7 @@ fn phases(n: usize) -> String {
         );
     }
     format!(
-        "#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
+        "#define _POSIX_C_SOURCE 200809L\n#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
          static pthread_barrier_t barrier;\nstatic int bound[{n}];\n\
          static void *worker(void *unused)\n{{\n{body}    return unused;\n}}\n\
          int main(int argc, char **argv)\n{{\n    pthread_t other;\n    if (argc < 2)\n        return 2;\n\
