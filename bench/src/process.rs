@@ -39,6 +39,8 @@ pub struct Outcome {
     pub elapsed: Duration,
     /// The most resident memory seen, in bytes; 0 if the child ended before anybody looked.
     pub peak: u64,
+    /// Processor time of the child and of what it waited for, to about ten milliseconds: other work on the machine does not lengthen it.
+    pub processor: Duration,
 }
 
 impl Outcome {
@@ -70,6 +72,7 @@ pub fn run_within(command: &mut Command, limits: Limits) -> Result<Outcome> {
     let err = collect(child.stderr.take().expect("stderr is piped"));
     let mut pause = Duration::from_micros(200);
     let mut peak = 0;
+    let mut processor = Duration::ZERO;
     let end = loop {
         if let Some(status) = child.try_wait()? {
             break match status.code() {
@@ -78,6 +81,7 @@ pub fn run_within(command: &mut Command, limits: Limits) -> Result<Outcome> {
             };
         }
         peak = peak.max(resident_peak(child.id()));
+        processor = processor.max(processor_time(child.id()));
         let overrun = match () {
             () if began.elapsed() > limits.time => Some(End::TimedOut),
             () if peak > limits.memory => Some(End::TooLarge),
@@ -96,6 +100,7 @@ pub fn run_within(command: &mut Command, limits: Limits) -> Result<Outcome> {
         stdout: out.join().expect("reader ends with the pipe"),
         stderr: err.join().expect("reader ends with the pipe"),
         peak,
+        processor,
     })
 }
 
@@ -120,6 +125,16 @@ fn resident_peak(process: u32) -> u64 {
         .unwrap_or_default();
     let kilobytes = line.trim().trim_end_matches(" kB").parse().unwrap_or(0u64);
     kilobytes * 1024
+}
+
+/// User and system time of a living process and its reaped children; Linux counts them in hundredths of a second.
+fn processor_time(process: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name is in parentheses and may hold anything; the fields behind it are numbers.
+    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+    let numbers = fields.split(' ').skip(11).take(4);
+    let ticks: u64 = numbers.filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
 }
 
 fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
@@ -176,5 +191,12 @@ mod tests {
         let slow = shell("echo begun; sleep 60", 200, u64::MAX);
         assert_eq!((slow.end, slow.stdout.trim()), (End::TimedOut, "begun"));
         assert_eq!(shell("sleep 60", 60_000, 1).end, End::TooLarge);
+        let busy = shell(
+            "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done",
+            60_000,
+            u64::MAX,
+        );
+        assert!(busy.processor > Duration::ZERO && busy.processor <= busy.elapsed);
+        assert!(busy.peak > 0);
     }
 }

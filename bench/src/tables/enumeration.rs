@@ -21,6 +21,8 @@ use crate::process::{self, End, Limits, Outcome};
 #[derive(Clone, Debug)]
 pub struct Enumerated {
     pub seconds: f64,
+    /// Processor time: what a loaded machine does not lengthen.
+    pub processor: f64,
     pub ended: Ended,
     pub counts: Option<Counts>,
     /// Where the archive is, if there is one.
@@ -187,12 +189,21 @@ fn tree_sizes(archive: &Archive) -> Vec<usize> {
 }
 
 impl Enumerated {
+    /// The time that counts against a bar: on the clock, or the processor's where the machine was busy with other things.
+    pub fn time(&self) -> f64 {
+        match self.processor > 0.0 {
+            true => self.seconds.min(self.processor),
+            false => self.seconds,
+        }
+    }
+
     pub fn record(&self, subject: &Subject, threads: u32) -> Record {
         let mut record = record([
             ("program", subject.name().into()),
             ("class", subject.program.class.as_str().into()),
             ("threads", threads.into()),
             ("seconds", self.seconds.into()),
+            ("processor", self.processor.into()),
             ("megabytes", (self.peak as f64 / 1e6).into()),
             ("ended", self.ended.word().into()),
             ("reason", self.ended.reason().into()),
@@ -256,6 +267,7 @@ pub fn enumerate(
     let ended = ended(subject, &outcome, read.as_ref(), hard);
     Ok(Enumerated {
         seconds: outcome.elapsed.as_secs_f64(),
+        processor: outcome.processor.as_secs_f64(),
         ended,
         counts: read.as_ref().map(|archive| Counts::of(archive, bytes)),
         archive: read.map(|_| archive),

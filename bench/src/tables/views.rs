@@ -39,7 +39,7 @@ fn threads(record: &Record) -> u32 {
 fn enumeration(records: &[Record]) -> Table {
     let mut table = Table::new(
         "1. Enumeration (published: Tables 3.1 and 3.2)",
-        &["program", "P", "epochs", "min", "max", "mean", "schedules", "deadlocks", "ended", "time", "memory", "published: epochs / schedules / time", "against it", "why"],
+        &["program", "P", "epochs", "min", "max", "mean", "schedules", "deadlocks", "ended", "time", "processor", "memory", "published: epochs / schedules / time", "against it", "why"],
     )
     .note("min, max, mean: schedules of an epoch. deadlocks: leaves in which nobody can move. Time is of the whole command, compilation included, on this machine;")
     .note("published times are of another machine and of programs with the same skeleton. A program whose limit is reached is not tried with more threads.");
@@ -57,6 +57,7 @@ fn enumeration(records: &[Record]) -> Table {
             figure(record, "deadlocks"),
             text(record, "ended").to_owned(),
             number(record, "seconds").map_or("-".to_owned(), seconds),
+            number(record, "processor").map_or("-".to_owned(), seconds),
             number(record, "megabytes").map_or("-".to_owned(), |mb| format!("{mb:.0} MB")),
             published.map_or(String::new(), Published::short),
             published.map_or(String::new(), |published| against(record, published)),
