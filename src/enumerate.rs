@@ -31,6 +31,8 @@ pub(crate) struct Choices {
     pub(crate) threads: u32,
     pub(crate) assumptions: Vec<String>,
     pub(crate) time_limit: Option<Duration>,
+    /// For measurements, not in the help: `--without IDEA`.
+    pub(crate) ideas: enumerator::Ideas,
 }
 
 impl Choices {
@@ -40,6 +42,7 @@ impl Choices {
             threads: enumerator::Options::default().thread_bound,
             assumptions: Vec::new(),
             time_limit: None,
+            ideas: enumerator::Ideas::default(),
         };
         if let Some(number) = take_values(words, "--threads")?.pop() {
             choices.threads = match number.parse() {
@@ -53,9 +56,25 @@ impl Choices {
                 .with_context(|| format!("--time-limit {seconds}: not a number of seconds"))?;
             choices.time_limit = Some(Duration::from_secs(seconds));
         }
+        for idea in take_values(words, "--without")? {
+            leave_out(&mut choices.ideas, &idea)?;
+        }
         choices.assumptions = take_values(words, "--assume")?;
         Ok(choices)
     }
+}
+
+/// Switches one idea of the enumeration off.
+fn leave_out(ideas: &mut enumerator::Ideas, name: &str) -> Result<()> {
+    match name {
+        "merging" => ideas.merging = false,
+        "slice" => ideas.slice = false,
+        "elastic" | "late" | "joins" | "symbolic-slots" | "sharing" => {
+            bail!("--without {name}: the enumeration cannot do without this idea yet")
+        }
+        _ => bail!("--without {name}: there is no such idea"),
+    }
+    Ok(())
 }
 
 /// Removes `name VALUE` and `name=VALUE`; the values in order.
@@ -114,6 +133,7 @@ pub(crate) fn enumerate(prepared: &Bitcode, choices: &Choices, name: &str) -> Re
         assumptions: choices.assumptions.clone(),
         name: name.to_owned(),
         time_limit: choices.time_limit,
+        ideas: choices.ideas,
     };
     let mut reporter = Reporter::new();
     let archive = enumerator::enumerate(&prepared.0, &options, &mut |progress| {
@@ -197,6 +217,7 @@ mod tests {
             ("--threads none", "--threads none: not a number of threads"),
             ("--threads 0", "--threads 0: not a number of threads"),
             ("--threads", "--threads needs a value"),
+            ("--without sense", "--without sense: there is no such idea"),
         ] {
             let error = Choices::take(&mut words(line)).unwrap_err();
             assert_eq!(error.to_string(), said);

@@ -1,6 +1,7 @@
 //! Measurements of the corpus and the soundness machine.
 
 mod archive;
+mod engine_command;
 mod soak;
 
 use std::path::PathBuf;
@@ -22,6 +23,8 @@ struct Arguments {
 enum Command {
     /// Size and opening time of archives, by number of nodes
     Archive(archive::Arguments),
+    /// The symbolic engine against the machine, on sequential programs
+    Engine(engine_command::Arguments),
     /// Generated programs through the whole road until the time is over
     Soak(soak::Arguments),
     /// The programs of tests/programs/adversarial, or those named
@@ -117,6 +120,7 @@ fn run(command: Option<Command>) -> Result<bool> {
     };
     match command {
         Command::Archive(arguments) => archive::run(&arguments),
+        Command::Engine(arguments) => engine_command::run(&arguments),
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Adversarial { programs } => soak::adversarial(&programs),
         Command::Micro { rows, times } => heddle_bench::micro::run(&rows, times).map(|()| true),

@@ -25,6 +25,41 @@ pub struct Options {
     pub name: String,
     /// Give up after this long; what is missing is then said in the archive.
     pub time_limit: Option<Duration>,
+    /// What the enumeration may use. For measurements and tests: every choice gives a sound archive.
+    pub ideas: Ideas,
+}
+
+/// The ideas that keep archives small and enumeration fast, each of which can be left out to see what it is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ideas {
+    /// One schedule for both outcomes of a branch around balanced critical sections.
+    pub elastic: bool,
+    /// Decisions that the executing thread takes where it gets there.
+    pub late: bool,
+    /// States that begin the same epoch are joined.
+    pub joins: bool,
+    /// Sides of a branch between which nothing synchronizes are joined where they meet.
+    pub merging: bool,
+    /// What does not matter to synchronization is not executed.
+    pub slice: bool,
+    /// Threads that stand alike are interchangeable.
+    pub symbolic_slots: bool,
+    /// Equal subtrees are stored once.
+    pub sharing: bool,
+}
+
+impl Default for Ideas {
+    fn default() -> Self {
+        Self {
+            elastic: true,
+            late: true,
+            joins: true,
+            merging: true,
+            slice: true,
+            symbolic_slots: true,
+            sharing: true,
+        }
+    }
 }
 
 impl Default for Options {
@@ -34,6 +69,7 @@ impl Default for Options {
             assumptions: Vec::new(),
             name: String::new(),
             time_limit: None,
+            ideas: Ideas::default(),
         }
     }
 }

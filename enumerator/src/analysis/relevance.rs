@@ -166,7 +166,7 @@ impl<'a> Slicer<'a> {
                 let Some(call) = instr.call() else { continue };
                 if self.facts.cfg(func).reachable(instr.block) && self.is_seed(func, id, call) {
                     self.mark(func, id);
-                    if !self.is_program_call(func, id) {
+                    if !self.is_program_call(func, id) || self.is_assumption(call) {
                         self.need_all(func, &call.args);
                     }
                 }
@@ -178,6 +178,7 @@ impl<'a> Slicer<'a> {
         let callees = self.facts.callees(func, id);
         call.noreturn
             || callees.unknown
+            || self.is_assumption(call)
             || callees.known.iter().any(|target| {
                 let name = self.module.functions[*target].name.as_str();
                 match primitives::lookup(name) {
@@ -188,6 +189,14 @@ impl<'a> Slicer<'a> {
                     }
                 }
             })
+    }
+
+    /// True for `heddle_assume` of `heddle.h`: it may end the process.
+    fn is_assumption(&self, call: &Call) -> bool {
+        match call.callee {
+            Callee::Direct(target) => self.module.functions[target].name == "heddle_assume_at",
+            _ => false,
+        }
     }
 
     /// True if the call reaches functions of the program only.

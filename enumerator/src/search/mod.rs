@@ -23,6 +23,7 @@ use crate::Error;
 use crate::Options;
 use crate::Progress;
 use crate::analysis::Facts;
+use crate::analysis::relevance::Relevance;
 use crate::model::{BlockId, FuncId, InstrId, Module, Type};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::expr::{Origin, ShadowRegister};
@@ -115,6 +116,7 @@ pub fn enumerate(
         .filter(|main| !module.functions[*main].is_declaration())
         .ok_or(Error::NoMain)?;
     let assumed = assume::parse(&options.assumptions)?;
+    let relevance = (options.ideas.slice).then(|| Relevance::of(module, facts));
     let mut marked = Marked::default();
     loop {
         let now = std::time::Instant::now();
@@ -144,6 +146,8 @@ pub fn enumerate(
             begun: now,
             last_report: now,
         };
+        explorer.engine.relevance = relevance.as_ref();
+        explorer.engine.merging = options.ideas.merging;
         explorer.first_epoch(main, &assumed);
         explorer.settle_epochs();
         let mut explorer = explorer;

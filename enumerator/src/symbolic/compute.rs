@@ -33,7 +33,7 @@ impl Engine<'_> {
                 atomic,
             } => {
                 let pointer = self.scalar(state, slot, ptr, &Type::Ptr);
-                if *volatile || *atomic {
+                if (*volatile || *atomic) && !self.alone {
                     return Some(self.changeable(at, ty));
                 }
                 Some(self.load(state, at, ptr, pointer, ty))
@@ -100,8 +100,18 @@ impl Engine<'_> {
             }
             InstrKind::Phi(_) => unreachable!("phis are computed on entry"),
             InstrKind::Freeze(value) => Some(self.value(state, slot, value, ty)),
-            InstrKind::CmpXchg { ptr, value_ty, .. } => {
+            InstrKind::CmpXchg {
+                ptr,
+                expected,
+                new,
+                value_ty,
+            } => {
                 let pointer = self.scalar(state, slot, ptr, &Type::Ptr);
+                if self.alone {
+                    let expected = self.scalar(state, slot, expected, value_ty);
+                    let new = self.scalar(state, slot, new, value_ty);
+                    return Some(self.exchange(state, at, ptr, pointer, expected, new, value_ty));
+                }
                 self.lose(state, at, ptr, pointer, value_ty);
                 Some(self.changeable(at, ty))
             }
@@ -511,6 +521,27 @@ impl Engine<'_> {
         }
     }
 
+    /// Compare and exchange, undisturbed.
+    #[expect(clippy::too_many_arguments, reason = "an instruction's parts")]
+    fn exchange(
+        &mut self,
+        state: &mut State,
+        at: (FuncId, InstrId),
+        operand: &Value,
+        pointer: Expr,
+        expected: Expr,
+        new: Expr,
+        ty: &Type,
+    ) -> Val {
+        let Val::Scalar(old) = self.load(state, at, operand, pointer, ty) else {
+            unreachable!("words are exchanged");
+        };
+        let hit = self.icmp(Cmp::Eq, old, expected);
+        let stays = self.pool.ite(hit, new, old);
+        self.store_bytes(state, at, operand, pointer, stays);
+        Val::Aggregate(Rc::new(vec![Val::Scalar(old), Val::Scalar(hit)]))
+    }
+
     /// Something unknown is written through a pointer: a value of a type.
     pub(super) fn lose(
         &mut self,
@@ -576,15 +607,42 @@ impl Engine<'_> {
         state: &mut State,
         slot: usize,
         at: (FuncId, InstrId),
-        _op: RmwOp,
+        op: RmwOp,
         ptr: &Value,
-        _value: &Value,
+        value: &Value,
         ty: &Type,
     ) -> Val {
-        // Which thread comes first is not ordered by anything: any value may come out, and any may stay.
         let pointer = self.scalar(state, slot, ptr, &Type::Ptr);
+        if self.alone
+            && let Some(binary) = integer_update(op)
+        {
+            let old = self.load(state, at, ptr, pointer, ty);
+            let value = self.value(state, slot, value, ty);
+            let new = self.binary(at, binary, &old, &value, ty);
+            self.store(state, at, ptr, pointer, &new, ty);
+            return old;
+        }
+        if self.alone && op == RmwOp::Xchg {
+            let old = self.load(state, at, ptr, pointer, ty);
+            let value = self.value(state, slot, value, ty);
+            self.store(state, at, ptr, pointer, &value, ty);
+            return old;
+        }
+        // Which thread comes first is not ordered by anything: any value may come out, and any may stay.
         self.lose(state, at, ptr, pointer, ty);
         self.changeable(at, ty)
+    }
+}
+
+/// The operation of an update that is one.
+fn integer_update(op: RmwOp) -> Option<BinOp> {
+    match op {
+        RmwOp::Add => Some(BinOp::Add),
+        RmwOp::Sub => Some(BinOp::Sub),
+        RmwOp::And => Some(BinOp::And),
+        RmwOp::Or => Some(BinOp::Or),
+        RmwOp::Xor => Some(BinOp::Xor),
+        _ => None,
     }
 }
 

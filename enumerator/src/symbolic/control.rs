@@ -57,7 +57,8 @@ impl Engine<'_> {
         if self.leaves_attempt(func, block, depth) {
             return Some(Stop::Unclear);
         }
-        if self.facts.region(func, block).sync != SyncEffect::None {
+        let merges = self.merging || self.nested > 0;
+        if !merges || self.facts.region(func, block).sync != SyncEffect::None {
             return Some(Stop::Branch { outcomes: possible });
         }
         self.merge_branch(state, slot, possible)
@@ -118,7 +119,8 @@ impl Engine<'_> {
         slot: usize,
         possible: &mut Vec<(u32, Expr)>,
     ) -> Option<Stop> {
-        if possible.len() < 2 {
+        // Alone, how the process ends is what one wants to know.
+        if possible.len() < 2 || self.alone {
             return None;
         }
         let (func, _, instr) = self.current(state, slot);
@@ -201,7 +203,7 @@ impl Engine<'_> {
             let mut side = state.clone();
             side.path.push(condition);
             self.take(&mut side, slot, outcome);
-            match self.run(&mut side, slot, Some(until)) {
+            match self.run_within(&mut side, slot, until) {
                 Stop::Reached => arrived.push((condition, side)),
                 Stop::Ended => {}
                 Stop::Sync { .. } | Stop::Branch { .. } | Stop::Marker | Stop::Returned => {

@@ -8,6 +8,7 @@ use super::memory::{Background, Content, ObjId, Objects};
 use super::solver::{Limits, Solver};
 use super::state::{State, Val};
 use crate::analysis::cfg::LoopId;
+use crate::analysis::relevance::Relevance;
 use crate::analysis::{AbstractObject, Facts};
 use crate::model::{
     BinOp, BlockId, CastOp, Const, FuncId, GlobalId, Instr, InstrId, Module, Type, Value,
@@ -26,10 +27,57 @@ pub struct Counters {
     pub skipped_calls: u64,
 }
 
+/// How long things are executed before they are replaced by what they may have done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Steps of one loop. `u64::MAX`: loops are executed to their end, whatever that takes.
+    pub loop_steps: u64,
+    /// Activations of one function on one stack.
+    pub recursion: usize,
+    /// Frames on one stack.
+    pub depth: usize,
+    /// Bytes of one copy.
+    pub copy: u64,
+}
+
+impl Budget {
+    /// For the search.
+    pub const USUAL: Self = Self {
+        loop_steps: 20_000,
+        recursion: 6,
+        depth: 256,
+        copy: 4096,
+    };
+    /// Nothing is replaced.
+    pub const UNBOUNDED: Self = Self {
+        loop_steps: u64::MAX,
+        recursion: usize::MAX,
+        depth: 1 << 20,
+        copy: 1 << 30,
+    };
+}
+
+/// A branch and the way it went.
+pub type Taken = (FuncId, InstrId, u32);
+
 /// Executes one thread of one state at a time.
 pub struct Engine<'m> {
     pub module: &'m Module,
     pub facts: &'m Facts,
+    /// What matters to synchronization; what does not is not executed. `None`: everything is.
+    pub relevance: Option<&'m Relevance>,
+    /// Join the sides of a silent branch where they meet; else the caller chooses one. Inside loops that are tried as a whole the
+    /// sides are always joined, so that trying them ends.
+    pub merging: bool,
+    pub budget: Budget,
+    /// A run that would go on for longer stops with a gap.
+    pub most_steps: u64,
+    /// Nobody else changes memory: no other thread, no device. Volatile and atomic accesses are then ordinary ones.
+    pub alone: bool,
+    /// Branches as they were taken, if anybody wants them.
+    pub trace: Option<Vec<Taken>>,
+    /// Runs within runs: sides of a merge, loops that are tried.
+    pub(super) nested: u32,
     pub pool: Pool,
     pub solver: Solver,
     pub objects: Objects,
@@ -69,6 +117,13 @@ impl<'m> Engine<'m> {
         Self {
             module,
             facts,
+            relevance: None,
+            merging: true,
+            budget: Budget::USUAL,
+            most_steps: u64::MAX,
+            alone: false,
+            trace: None,
+            nested: 0,
             pool: Pool::new(),
             solver: Solver::new(Limits::default()),
             objects: Objects::default(),

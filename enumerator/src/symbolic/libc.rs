@@ -10,9 +10,6 @@ use super::run::Stop;
 use super::state::{State, Val};
 use crate::model::{BinOp, Call, CastOp, Cmp, InstrKind, Type};
 
-/// Copies of more bytes than this are forgotten, not copied.
-const MAX_COPY: u64 = 4096;
-
 impl Engine<'_> {
     /// An intrinsic by its name without `llvm.`.
     pub(super) fn intrinsic(
@@ -87,10 +84,36 @@ impl Engine<'_> {
                 None
             }
             // Floating point and whatever else only computes.
-            _ => self.unknown_result(at, &format!("llvm.{root}")),
+            _ => match self.known_intrinsic(state, slot, root, call, ty) {
+                Some(value) => Some(value),
+                None => self.unknown_result(at, &format!("llvm.{root}")),
+            },
         };
         self.finish(state, slot, result);
         None
+    }
+
+    /// An intrinsic that only computes, on constants.
+    fn known_intrinsic(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        root: &str,
+        call: &Call,
+        ty: &Type,
+    ) -> Option<Val> {
+        let mut known = Vec::new();
+        for (value, ty) in call.args.iter().zip(&call.arg_types) {
+            super::engine::width(ty)?;
+            let value = self.scalar(state, slot, value, ty);
+            known.push(self.pool.as_const(value)?);
+        }
+        let value = match ty {
+            Type::Int(width) => super::intrinsics::integer(root, *width, &known)?,
+            Type::Float(width) => super::intrinsics::real(root, *width, &known)?,
+            _ => return None,
+        };
+        Some(self.word(super::engine::width(ty)?, value))
     }
 
     /// The argument list: what it yields is unknown, and it can be read through its fields as any memory.
@@ -153,7 +176,9 @@ impl Engine<'_> {
         let from = self.scalar(state, slot, &call.args[1], &Type::Ptr);
         let size = self.scalar(state, slot, &call.args[2], &call.arg_types[2]);
         match self.pool.as_const(size) {
-            Some(size) if size <= u128::from(MAX_COPY) && self.is_exact(to) => {
+            Some(size)
+                if size <= u128::from(self.budget.copy) && self.exact_place(to).is_some() =>
+            {
                 self.copy_bytes(state, at, to, from, size as u64);
             }
             _ => {
@@ -162,16 +187,6 @@ impl Engine<'_> {
                 let source = self.source(Origin::Summary { site, name });
                 self.forget_pointed(state, at, &call.args[0], to, source);
             }
-        }
-    }
-
-    /// Does the pointer point to one place in one object?
-    fn is_exact(&mut self, pointer: Expr) -> bool {
-        match self.resolve(pointer).as_slice() {
-            [only] => {
-                matches!(only.place, Place::Object(_, offset) if self.pool.as_const(offset).is_some())
-            }
-            _ => false,
         }
     }
 
@@ -215,16 +230,7 @@ impl Engine<'_> {
         let to = self.scalar(state, slot, &call.args[0], &Type::Ptr);
         let byte = self.scalar(state, slot, &call.args[1], &Type::Int(8));
         let size = self.scalar(state, slot, &call.args[2], &call.arg_types[2]);
-        let exact = match self.resolve(to).as_slice() {
-            [only] => match only.place {
-                Place::Object(object, offset) => self
-                    .pool
-                    .as_const(offset)
-                    .map(|offset| (object, offset as u64)),
-                _ => None,
-            },
-            _ => None,
-        };
+        let exact = self.exact_place(to);
         match (exact, self.pool.as_const(size), self.pool.as_const(byte)) {
             (Some((object, offset)), Some(size), Some(0)) => {
                 self.cover(
@@ -235,7 +241,9 @@ impl Engine<'_> {
                     Background::Zero,
                 );
             }
-            (Some((object, offset)), Some(size), Some(byte)) if size <= u128::from(MAX_COPY) => {
+            (Some((object, offset)), Some(size), Some(byte))
+                if size <= u128::from(self.budget.copy) =>
+            {
                 let byte = self.pool.constant(8, byte & 0xff);
                 for index in 0..size as u64 {
                     self.write(state, object, offset + index, byte);
@@ -260,6 +268,11 @@ impl Engine<'_> {
         call: &Call,
     ) -> Option<Option<Stop>> {
         let result = match name {
+            "heddle_input" => {
+                self.declare_input(state, slot, at, call);
+                None
+            }
+            "heddle_assume_at" => return Some(self.assume(state, slot, call)),
             "malloc" | "valloc" => {
                 let size = self.scalar(state, slot, &call.args[0], &Type::Int(64));
                 let size = self.pool.as_const(size).map(|size| size as u64);
@@ -328,6 +341,61 @@ impl Engine<'_> {
         Some(None)
     }
 
+    /// `heddle_input(pointer, size, "name")`: whatever is there, nobody knows it.
+    fn declare_input(&mut self, state: &mut State, slot: usize, at: At, call: &Call) {
+        let pointer = self.scalar(state, slot, &call.args[0], &Type::Ptr);
+        let size = self.scalar(state, slot, &call.args[1], &Type::Int(64));
+        let name = self.scalar(state, slot, &call.args[2], &Type::Ptr);
+        let name = match self.known_text(state, name) {
+            Some(text) => String::from_utf8_lossy(&text).into_owned(),
+            None => format!("an input at {}", self.place(at.0, at.1)),
+        };
+        let origin = Origin::Input { name };
+        match (self.exact_place(pointer), self.pool.as_const(size)) {
+            (Some((object, offset)), Some(size @ (1 | 2 | 4 | 8))) => {
+                let symbol = self.pool.symbol(8 * size as u32, origin);
+                self.write(state, object, offset, symbol);
+            }
+            (Some((object, offset)), Some(size)) => {
+                let with = Background::Unknown(self.source(origin));
+                self.cover(state, object, offset, offset + size as u64, with);
+            }
+            _ => {
+                let source = self.source(origin);
+                self.forget_pointed(state, at, &call.args[0], pointer, source);
+            }
+        }
+    }
+
+    /// `heddle_assume(condition)`: a run in which it does not hold is stopped there.
+    fn assume(&mut self, state: &mut State, slot: usize, call: &Call) -> Option<Stop> {
+        let value = self.scalar(state, slot, &call.args[0], &Type::Int(32));
+        let zero = self.pool.constant(32, 0);
+        let holds = self.pool.cmp(Cmp::Ne, value, zero);
+        if !self.may(state, holds) {
+            return Some(Stop::Ended);
+        }
+        if !self.pool.is_true(holds) {
+            state.narrow(slot, holds);
+        }
+        self.finish(state, slot, None);
+        None
+    }
+
+    /// The one place in one object to which a pointer points.
+    fn exact_place(&mut self, pointer: Expr) -> Option<(super::memory::ObjId, u64)> {
+        match self.resolve(pointer).as_slice() {
+            [only] => match only.place {
+                Place::Object(object, offset) => {
+                    let offset = self.pool.as_const(offset)?;
+                    Some((object, offset as u64))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// `realloc`: the new object begins with what the old one held, where that is known.
     fn move_contents(&mut self, state: &mut State, at: At, old: Expr, new: Expr) {
         let targets = self.resolve(old);
@@ -342,7 +410,7 @@ impl Engine<'_> {
         };
         let to = self.objects.at(new).expect("just made");
         let size = size.min(self.objects.info(to).size.unwrap_or(u64::MAX));
-        if size <= MAX_COPY {
+        if size <= self.budget.copy {
             self.copy_bytes(state, at, new, old, size);
         }
         self.free(state, from);

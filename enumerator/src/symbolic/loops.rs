@@ -12,15 +12,15 @@ use crate::analysis::cfg::LoopId;
 use crate::analysis::{AbstractObject, Extent, ModSet, SyncEffect};
 use crate::model::{BlockId, FuncId, InstrKind, Type};
 
-/// Steps that a loop may take before it is summarized.
-const LOOP_FUEL: u64 = 20_000;
-
 /// What a summarized loop counts for in the estimate of work.
 const SUMMARY_COST: u64 = 2_000;
 
 impl Engine<'_> {
     /// The silent loop that the thread has just entered from outside.
     pub(super) fn loop_entered(&self, state: &State, slot: usize, from: BlockId) -> Option<LoopId> {
+        if self.budget.loop_steps == u64::MAX {
+            return None;
+        }
         let frame = state.frame(slot);
         let loops = &self.facts.cfg(frame.func).loops;
         let id = loops.headed_by(frame.block)?;
@@ -37,12 +37,12 @@ impl Engine<'_> {
     ) -> Option<Stop> {
         let func = state.frame(slot).func;
         let failures = self.hopeless.get(&(func, id)).copied().unwrap_or(0);
-        if failures < 2 {
+        if failures < 2 && self.loop_matters(func, id) {
             let saved = state.clone();
             let depth = state.threads[slot].frames.len();
-            let limit = self.counters.steps + LOOP_FUEL;
+            let limit = self.counters.steps + self.budget.loop_steps;
             self.attempts.push(Attempt { depth, id, limit });
-            let stop = self.run(state, slot, Some(Until::LeaveLoop { depth, func, id }));
+            let stop = self.run_within(state, slot, Until::LeaveLoop { depth, func, id });
             self.attempts.pop();
             let own_fuel = self.counters.steps > limit;
             match stop {
@@ -55,6 +55,19 @@ impl Engine<'_> {
             *state = saved;
         }
         self.summarize(state, slot, id)
+    }
+
+    /// Is there anything in the loop that synchronization depends on?
+    fn loop_matters(&self, func: FuncId, id: LoopId) -> bool {
+        let Some(relevance) = self.relevance else {
+            return true;
+        };
+        let function = &self.module.functions[func];
+        let mut blocks = self.facts.cfg(func).loops[id].blocks.iter();
+        blocks.any(|block| {
+            let mut instrs = function.block_instrs(*block);
+            instrs.any(|(instr, _)| relevance.contains(func, instr))
+        })
     }
 
     fn summarize(&mut self, state: &mut State, slot: usize, id: LoopId) -> Option<Stop> {
@@ -230,7 +243,7 @@ impl Engine<'_> {
             );
             let chosen = self.pool.symbol(1, Origin::Summary { site: 0, name: why });
             side.path.push(chosen);
-            match self.run(&mut side, slot, Some(until)) {
+            match self.run_within(&mut side, slot, until) {
                 Stop::Reached => arrived.push((chosen, side)),
                 Stop::Ended => {}
                 Stop::Sync { .. } | Stop::Branch { .. } | Stop::Marker | Stop::Returned => {

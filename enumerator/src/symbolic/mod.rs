@@ -1,14 +1,16 @@
 //! Symbolic execution: expressions and the solver chain, memory and states above them, and the interpreter on top.
 //!
 //! `expr`, `lower` and `solver` know nothing about programs or threads. `engine` and its parts (`run`, `control`, `loops`,
-//! `calls`, `libc`, `compute`, `memory`) execute one thread of a `state` at a time and know nothing about schedules.
+//! `calls`, `libc`, `intrinsics`, `compute`, `memory`) execute one thread of a `state` at a time and know nothing about schedules.
 
+pub mod alone;
 mod calls;
 mod compute;
 pub mod contents;
 mod control;
 pub mod engine;
 pub mod expr;
+mod intrinsics;
 mod libc;
 mod loops;
 pub mod lower;

@@ -50,9 +50,6 @@ pub enum Until {
     },
 }
 
-/// Deepest stack.
-const MAX_DEPTH: usize = 256;
-
 impl Engine<'_> {
     /// Starts a thread at a function.
     pub fn push_frame(&mut self, state: &mut State, slot: usize, func: FuncId, args: Vec<Val>) {
@@ -125,10 +122,21 @@ impl Engine<'_> {
             {
                 return Stop::Fuel;
             }
+            if self.counters.steps > self.most_steps {
+                return Stop::Gap("too many steps".to_owned());
+            }
             if let Some(stop) = self.step(state, slot) {
                 return stop;
             }
         }
+    }
+
+    /// Runs a thread as a part of another run.
+    pub(super) fn run_within(&mut self, state: &mut State, slot: usize, until: Until) -> Stop {
+        self.nested += 1;
+        let stop = self.run(state, slot, Some(until));
+        self.nested -= 1;
+        stop
     }
 
     /// Goes on from a marker.
@@ -253,7 +261,10 @@ impl Engine<'_> {
 
     /// Takes a way out of a branch.
     pub fn take(&mut self, state: &mut State, slot: usize, outcome: u32) {
-        let (_, _, instr) = self.current(state, slot);
+        let (func, id, instr) = self.current(state, slot);
+        if let Some(trace) = &mut self.trace {
+            trace.push((func, id, outcome));
+        }
         let target = instr.kind.successors()[outcome as usize];
         self.goto(state, slot, target);
     }
@@ -285,14 +296,21 @@ impl Engine<'_> {
         let frames = &state.threads[slot].frames;
         let again = frames.iter().filter(|frame| frame.func == callee).count();
         let silent = self.facts.effects(callee).sync == crate::analysis::SyncEffect::None;
-        if silent && (again > 6 || frames.len() >= MAX_DEPTH) {
+        let (caller, id, _) = self.current(state, slot);
+        let matters = self
+            .relevance
+            .is_none_or(|relevance| relevance.contains(caller, id));
+        if silent
+            && (!matters || again > self.budget.recursion || frames.len() >= self.budget.depth)
+        {
             self.skip_call(state, slot, callee);
             return None;
         }
-        if frames.len() >= MAX_DEPTH {
+        if frames.len() >= self.budget.depth {
             let name = &self.module.functions[callee].name;
             return Some(Stop::Gap(format!(
-                "`{name}` synchronizes at a call depth of more than {MAX_DEPTH}"
+                "`{name}` synchronizes at a call depth of more than {}",
+                self.budget.depth
             )));
         }
         self.push_frame(state, slot, callee, args);

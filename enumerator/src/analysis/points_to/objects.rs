@@ -178,7 +178,11 @@ impl Shape {
             best = Array {
                 start: outer.start,
                 stride: best.stride,
-                count: outer.count.saturating_mul(best.count),
+                // Of one element there may be as many as fit, and of those again: it must not stay as long as it was.
+                count: match outer.count {
+                    0 | 1 => 1,
+                    count => count.saturating_mul(best.count),
+                },
             };
         }
         Some(Fold {

@@ -288,3 +288,15 @@ fn a_step_back_in_an_array_stays_in_it() {
         "#]],
     );
 }
+
+#[test]
+fn an_array_of_one_array_ends() {
+    check(
+        "struct s { int a[1][4]; int *p; } x; int y;
+         int main(int argc, char **argv) { x.p = &y; mark(\"a\", &x.a[argc - 1][argc]); mark(\"p\", x.p); return 0; }",
+        expect![[r#"
+            a: x+0%4
+            p: y
+        "#]],
+    );
+}
