@@ -63,3 +63,46 @@ fn order_by_atomics_is_named_as_missing() {
         .exits(1)
         .complains(&["atomic_flag.c:19", "incomplete", "atomic operation"]);
 }
+
+/// No leaf of the archive is a deadlock.
+#[track_caller]
+fn never_stuck(archive: &Archive) {
+    let stuck = |next: &schedules::Next| matches!(next, schedules::Next::Deadlock { .. });
+    assert!(!archive.steps.iter().any(|step| stuck(&step.next)));
+}
+
+#[test]
+fn threads_that_count_alike_agree() {
+    let archive = check(
+        "rounds_by_count",
+        &[
+            (&["1", "2"], "2\n"),
+            (&["9", "3"], "4\n"),
+            (&["1000", "2"], "20\n"),
+        ],
+    );
+    never_stuck(&archive);
+}
+
+#[test]
+fn a_bounded_queue_keeps_its_bounds() {
+    let archive = check(
+        "bounded_queue",
+        &[(&[], "0\n"), (&["1"], "1\n"), (&["40"], "820\n")],
+    );
+    never_stuck(&archive);
+}
+
+#[test]
+fn semaphores_are_asked_for_their_counts() {
+    check(
+        "counting_semaphores",
+        &[(&[], "0\n"), (&["3"], "3\n"), (&["30"], "435\n")],
+    );
+}
+
+#[test]
+fn wrong_arguments_need_no_schedule() {
+    let archive = check("bad_arguments", &[(&["3", "7"], "5\n")]);
+    assert_eq!(archive.steps.len(), 1, "one schedule");
+}

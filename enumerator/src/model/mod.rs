@@ -169,6 +169,8 @@ pub struct Instr {
     pub variable: Option<String>,
     pub position: Position,
     pub block: BlockId,
+    /// Signed overflow is undefined behaviour here.
+    pub no_wrap: bool,
 }
 
 /// A first-class type, as far as execution cares.

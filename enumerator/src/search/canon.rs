@@ -13,12 +13,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use schedules::archive::RegisterKind;
+use schedules::archive::{CompareOp, RegisterKind};
 
+use super::bounds::Limits;
 use crate::analysis::AbstractObject;
 use crate::model::{BlockId, Function, InstrId, InstrKind, Value};
 use crate::symbolic::engine::Engine;
-use crate::symbolic::expr::{AccessPath, Expr, Origin, PathOffset, PathRoot, ShadowRegister};
+use crate::symbolic::expr::{AccessPath, Expr, Node, Origin, PathOffset, PathRoot, ShadowRegister};
 use crate::symbolic::memory::{Background, Content, ObjId, Place};
 use crate::symbolic::state::{Frame, State, Thread, Val};
 use crate::threads::{Kind, World};
@@ -28,14 +29,27 @@ const MAX_PATH: usize = 4;
 
 /// Joins two worlds that stand at the same places; with `a` and `b` the same world, makes it one in which an epoch can begin.
 /// The second result says whether `a` knew more than the join does.
-pub(super) fn join(engine: &mut Engine<'_>, a: &World, b: &World) -> (World, bool) {
+/// `round` counts the joins of the epoch so far.
+pub(super) fn join(
+    engine: &mut Engine<'_>,
+    limits: &Limits,
+    round: u32,
+    a: &World,
+    b: &World,
+) -> (World, bool) {
     let first = std::ptr::eq(a, b);
+    let given = (given(engine, &a.state), given(engine, &b.state));
     let joiner = Joiner {
         engine,
         a,
         b,
         first,
+        given,
+        limits,
+        round,
+        nearby: BTreeSet::new(),
         partner: BTreeMap::new(),
+        ways: BTreeMap::new(),
         taken: BTreeSet::new(),
         symbols: BTreeMap::new(),
         used: BTreeMap::new(),
@@ -46,14 +60,22 @@ pub(super) fn join(engine: &mut Engine<'_>, a: &World, b: &World) -> (World, boo
     joiner.run()
 }
 
-struct Joiner<'x, 'm> {
-    engine: &'x mut Engine<'m>,
+pub(super) struct Joiner<'x, 'm> {
+    pub(super) engine: &'x mut Engine<'m>,
     a: &'x World,
-    b: &'x World,
+    pub(super) b: &'x World,
     /// There is nothing to compare with.
-    first: bool,
+    pub(super) first: bool,
+    /// Values that the paths of `a` and `b` have decided.
+    given: (BTreeMap<Expr, Expr>, BTreeMap<Expr, Expr>),
+    pub(super) limits: &'x Limits,
+    pub(super) round: u32,
+    /// Numbers that stand beside what is being joined.
+    pub(super) nearby: BTreeSet<u128>,
     /// Objects of `a` to objects of `b`; the join uses the ids of `a`.
     partner: BTreeMap<ObjId, ObjId>,
+    /// How to read the contents of objects of `a` when the epoch begins.
+    ways: BTreeMap<ObjId, AccessPath>,
     /// Objects of `b` that have a partner.
     taken: BTreeSet<ObjId>,
     symbols: BTreeMap<(Expr, Expr), Expr>,
@@ -62,7 +84,7 @@ struct Joiner<'x, 'm> {
     /// Pairs whose contents are still to be joined, with the way to read them.
     queue: Vec<(ObjId, ObjId, Option<AccessPath>)>,
     state: State,
-    changed: bool,
+    pub(super) changed: bool,
 }
 
 impl Joiner<'_, '_> {
@@ -74,11 +96,11 @@ impl Joiner<'_, '_> {
             threads.push(Rc::new(thread));
         }
         self.state.threads = threads;
-        let objects = self.sync_objects();
         let gone = self.gone();
-        while let Some((left, right, path)) = self.queue.pop() {
-            self.contents(left, right, path);
-        }
+        self.settle();
+        // Now ways to their memory are known.
+        let objects = self.sync_objects();
+        self.settle();
         self.path();
         let world = World {
             state: self.state,
@@ -89,6 +111,13 @@ impl Joiner<'_, '_> {
             gone,
         };
         (world, self.changed)
+    }
+
+    /// Joins the contents of everything that was found to correspond.
+    fn settle(&mut self) {
+        while let Some((left, right, path)) = self.queue.pop() {
+            self.contents(left, right, path);
+        }
     }
 
     /// Globals correspond to themselves; handles of threads by slot.
@@ -125,6 +154,9 @@ impl Joiner<'_, '_> {
         }
         self.partner.insert(left, right);
         self.taken.insert(right);
+        if let Some(path) = &path {
+            self.ways.insert(left, path.clone());
+        }
         self.queue.push((left, right, path));
         true
     }
@@ -171,6 +203,8 @@ impl Joiner<'_, '_> {
         origin: impl FnOnce(&Engine<'_>) -> Origin,
         path: Option<AccessPath>,
     ) -> Expr {
+        let x = self.engine.pool.substitute(x, &self.given.0);
+        let y = self.engine.pool.substitute(y, &self.given.1);
         if x == y && self.engine.pool.as_const(x).is_some() {
             return x;
         }
@@ -186,7 +220,8 @@ impl Joiner<'_, '_> {
         self.note_loss(x);
         let width = self.engine.pool.width(x);
         let origin = origin(self.engine);
-        let symbol = self.engine.pool.symbol(width, origin);
+        let facts = self.interval(x, y);
+        let symbol = self.engine.pool.symbol_in(width, origin, facts);
         self.symbols.insert((x, y), symbol);
         self.used.insert(x, symbol);
         symbol
@@ -225,6 +260,7 @@ impl Joiner<'_, '_> {
         cuts.extend(self.engine.objects.info(left).size);
         cuts.sort_unstable();
         cuts.dedup();
+        self.look_around(&a);
         let source = self.engine.source(self.source(left, &path));
         let base = self.background(a.base_background(), b.base_background(), source);
         let mut joined = Content::new(base);
@@ -241,6 +277,7 @@ impl Joiner<'_, '_> {
             }
         }
         self.engine.set_content(&mut self.state, left, joined);
+        self.nearby.clear();
     }
 
     #[expect(
@@ -456,7 +493,14 @@ impl Joiner<'_, '_> {
             };
             if let Some((v, w)) = state {
                 let name = format!("the count of {}", x.name);
-                let joined = self.value(v, w, |_| Origin::Summary { site: 0, name }, None);
+                // The first word of a semaphore is its value, for the runtime as for the C library.
+                let counted = matches!(x.kind, Kind::Semaphore { .. });
+                let readable = self.way_to(x.address).filter(|_| counted);
+                let origin = match readable {
+                    Some(path) => Origin::Memory { path, name },
+                    None => Origin::Summary { site: 0, name },
+                };
+                let joined = self.value(v, w, |_| origin, None);
                 match &mut object.kind {
                     Kind::Semaphore { value } => *value = joined,
                     Kind::Barrier { needed, .. } => *needed = joined,
@@ -466,6 +510,13 @@ impl Joiner<'_, '_> {
             objects.push(object);
         }
         objects
+    }
+
+    /// How to read what a pointer points to, if somebody knows a way to its object.
+    fn way_to(&mut self, pointer: Expr) -> Option<AccessPath> {
+        let (object, offset) = self.target(pointer)?;
+        let path = self.ways.get(&object).cloned();
+        extend(&path, u64::try_from(offset).ok()?)
     }
 
     fn gone(&mut self) -> Vec<crate::threads::Gone> {
@@ -530,6 +581,28 @@ impl Joiner<'_, '_> {
             self.changed = true;
         }
     }
+}
+
+/// What a path says of whole terms: a condition that holds is true, its contrary false, and a value that equals a constant is that constant.
+fn given(engine: &mut Engine<'_>, state: &State) -> BTreeMap<Expr, Expr> {
+    let pool = &mut engine.pool;
+    let (yes, no) = (pool.bool(true), pool.bool(false));
+    let mut all = BTreeMap::new();
+    for &conjunct in &state.path {
+        match *pool.node(conjunct) {
+            Node::Not(inside) => {
+                all.insert(inside, no);
+            }
+            Node::Cmp(CompareOp::Eq, left, right) if pool.as_const(right).is_some() => {
+                all.insert(left, right);
+                all.insert(conjunct, yes);
+            }
+            _ => {
+                all.insert(conjunct, yes);
+            }
+        }
+    }
+    all
 }
 
 fn extend(path: &Option<AccessPath>, offset: u64) -> Option<AccessPath> {

@@ -1,6 +1,6 @@
 //! Branches that change the schedule: decided when the epoch begins, or by the thread when it gets there.
 
-use schedules::archive::{LateArm, Next, RegisterKind, RootId, ShadowId, StepId};
+use schedules::archive::{LateArm, Next, PredicateOp, RegisterKind, RootId, ShadowId, StepId};
 use schedules::primitives::NodeOp;
 use schedules::{Register, Shadow};
 
@@ -8,10 +8,18 @@ use super::{Explorer, Path};
 use crate::model::{FuncId, GlobalId, InstrId};
 use crate::symbolic::expr::{Availability, Expr, ShadowRegister};
 use crate::symbolic::lower::{Names, lower};
+use crate::symbolic::run::Stop;
+use crate::threads::World;
 use crate::threads::trail::{NodeKind, SiteRef, Subject};
 
 /// Conditions with more parts than this are decided late.
 const MAX_EARLY_SIZE: u32 = 500;
+
+/// Branches in a row on a way that may end the process quietly.
+const QUIET_BRANCHES: u32 = 4;
+
+/// A way out of a branch that did not end quietly so often is not tried again.
+const LOUD_TRIES: u32 = 2;
 
 impl Explorer<'_, '_> {
     /// A branch that the path has decided, or that is elastic; false if it has to be decided.
@@ -112,14 +120,7 @@ impl Explorer<'_, '_> {
     ) -> Option<StepId> {
         let mut predicates = Vec::new();
         for (_, condition) in outcomes {
-            if !self.is_early(*condition) {
-                return None;
-            }
-            let mut names = ArchiveNames { explorer: self };
-            let pool = std::mem::take(&mut names.explorer.engine.pool);
-            let code = lower(&pool, *condition, &mut names);
-            self.engine.pool = pool;
-            predicates.push(code?);
+            predicates.push(self.predicate_of(*condition)?);
         }
         self.rules.early += 1;
         let fragment = self.fragment(&mut path.world);
@@ -150,7 +151,122 @@ impl Explorer<'_, '_> {
         Some(otherwise)
     }
 
-    fn is_early(&self, condition: Expr) -> bool {
+    /// The condition as byte code, if it can be evaluated when the epoch begins.
+    fn predicate_of(&mut self, condition: Expr) -> Option<Vec<PredicateOp>> {
+        if !self.is_early(condition) {
+            return None;
+        }
+        let mut names = ArchiveNames { explorer: self };
+        let pool = std::mem::take(&mut names.explorer.engine.pool);
+        let code = lower(&pool, condition, &mut names);
+        self.engine.pool = pool;
+        code
+    }
+
+    /// Forks on something that no branch asks and that a thread's next operation depends on, such as the count of a semaphore.
+    pub(super) fn ask(&mut self, mut path: Path, slot: usize, condition: Expr) -> StepId {
+        let at = self.standing(&path, slot);
+        let Some(code) = self.predicate_of(condition) else {
+            let reason = "what decides whether a thread blocks cannot be evaluated".to_owned();
+            return self.gap_leaf(&mut path, at, &reason);
+        };
+        self.decisions += 1;
+        self.rules.early += 1;
+        self.decided_in_loops(&path, slot);
+        let fragment = self.fragment(&mut path.world);
+        let site = match at {
+            Some(at) => self.stamped(at),
+            None => self.site(SiteRef::Entry(path.world.threads[slot].entry)),
+        };
+        let otherwise = self.engine.pool.not(condition);
+        let mut steps = Vec::new();
+        for way in [condition, otherwise] {
+            let mut arm = path.clone();
+            arm.decisions += 1;
+            arm.world.state.path.push(way);
+            steps.push(self.explore(arm));
+        }
+        let text = self.engine.pool.display(condition).to_string();
+        let predicate = self.builder.predicate(code, &text);
+        let next = Next::Early {
+            site,
+            predicate,
+            yes: steps[0],
+            no: steps[1],
+        };
+        self.builder.step(fragment, next)
+    }
+
+    /// Ways out of a branch on which the process ends before anybody synchronizes again need no decision: the schedule is cut short there, and
+    /// whoever goes on did not take them. (The engine does the same within one function.)
+    pub(super) fn drop_quiet_ends(
+        &mut self,
+        path: &mut Path,
+        slot: usize,
+        outcomes: &mut Vec<(u32, Expr)>,
+    ) {
+        let frame = path.world.state.frame(slot);
+        let branch = (frame.func, frame.next);
+        // An instrumented branch is a node whichever way it goes.
+        let instrumented = self.engine.watched.contains(&branch)
+            || self.found.decisions.contains(&branch)
+            || self.found.elastic.contains(&branch);
+        if outcomes.len() < 2 || instrumented {
+            return;
+        }
+        let (dead, alive): (Vec<_>, Vec<_>) = outcomes.iter().copied().partition(|way| {
+            let key = (branch.0, branch.1, way.0);
+            let failures = self.loud.get(&key).copied().unwrap_or(0);
+            if failures >= LOUD_TRIES {
+                return false;
+            }
+            let quiet = self.ends_quietly(&path.world, slot, *way, QUIET_BRANCHES);
+            if !quiet {
+                self.loud.insert(key, failures + 1);
+            }
+            quiet
+        });
+        if alive.is_empty() {
+            return;
+        }
+        for (_, condition) in dead {
+            let otherwise = self.engine.pool.not(condition);
+            path.world.state.narrow(slot, otherwise);
+        }
+        *outcomes = alive;
+    }
+
+    /// Does the process end on this way, whatever else is not known, without a node?
+    fn ends_quietly(
+        &mut self,
+        world: &World,
+        slot: usize,
+        (outcome, condition): (u32, Expr),
+        branches: u32,
+    ) -> bool {
+        let mut side = world.state.clone();
+        side.path.push(condition);
+        self.engine.take(&mut side, slot, outcome);
+        match self.engine.run(&mut side, slot, None) {
+            Stop::Ended => true,
+            Stop::Returned => world.threads[slot].created_at.is_none(),
+            Stop::Branch { outcomes } if branches > 0 => {
+                let frame = side.frame(slot);
+                let watched = self.engine.watched.contains(&(frame.func, frame.next));
+                let side = World {
+                    state: side,
+                    ..world.clone()
+                };
+                !watched
+                    && outcomes
+                        .into_iter()
+                        .all(|way| self.ends_quietly(&side, slot, way, branches - 1))
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn is_early(&self, condition: Expr) -> bool {
         let pool = &self.engine.pool;
         let early = |symbol: &Expr| {
             let origin = pool.origin(*symbol);

@@ -20,6 +20,9 @@ type Standing = (Vec<SiteRef>, u8);
 /// More epochs than this are given up.
 const MAX_EPOCHS: usize = 400;
 
+/// A semaphore with more values than this does not tell epochs apart.
+const MANY_COUNTS: usize = 2;
+
 /// What tells epochs apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
@@ -32,6 +35,8 @@ pub(super) struct Found {
     id: EpochId,
     /// Joined over all ways in so far.
     world: World,
+    /// Joins that changed it.
+    joins: u32,
 }
 
 /// All epochs but the first, which begins at the program's start.
@@ -131,10 +136,13 @@ impl Explorer<'_, '_> {
     /// Joins a world into the epoch that it leads to.
     fn enter(&mut self, key: Key, world: World) -> Option<EpochId> {
         if let Some(&index) = self.epochs.known.get(&key) {
-            let known = self.epochs.found[index].world.clone();
-            let (joined, changed) = canon::join(&mut self.engine, &known, &world);
+            let found = &self.epochs.found[index];
+            let (known, round) = (found.world.clone(), found.joins);
+            let (joined, changed) =
+                canon::join(&mut self.engine, &self.limits, round, &known, &world);
             if changed {
                 self.epochs.found[index].world = joined;
+                self.epochs.found[index].joins += 1;
                 self.epochs.waiting.insert(index);
             }
             return Some(self.epochs.found[index].id);
@@ -142,14 +150,18 @@ impl Explorer<'_, '_> {
         if self.epochs.found.len() >= MAX_EPOCHS {
             return None;
         }
-        let (world, _) = canon::join(&mut self.engine, &world, &world);
+        let (world, _) = canon::join(&mut self.engine, &self.limits, 0, &world, &world);
         let mut contexts = Vec::new();
         for slot in 0..world.status.len() {
             contexts.push(self.context_of(&world, slot));
         }
         let id = self.builder.new_epoch(&contexts);
         let index = self.epochs.found.len();
-        self.epochs.found.push(Found { id, world });
+        self.epochs.found.push(Found {
+            id,
+            world,
+            joins: 0,
+        });
         self.epochs.known.insert(key, index);
         self.epochs.waiting.insert(index);
         Some(id)
@@ -277,7 +289,7 @@ impl Explorer<'_, '_> {
     }
 
     /// The discrete part of a world.
-    fn key(&self, world: &World) -> Key {
+    fn key(&mut self, world: &World) -> Key {
         let standing = (0..world.status.len())
             .map(|slot| self.standing_of(world, slot))
             .collect();
@@ -298,10 +310,7 @@ impl Explorer<'_, '_> {
                 Kind::Rwlock { writer, readers } => {
                     format!("writer {writer:?} readers {readers:?}")
                 }
-                Kind::Semaphore { value } => match self.engine.pool.as_const(*value) {
-                    Some(value) if value <= 8 => format!("value {value}"),
-                    _ => "value".to_owned(),
-                },
+                Kind::Semaphore { .. } => "semaphore".to_owned(),
                 Kind::Once(state) => format!("{state:?}"),
             };
             parts.push(format!("{} {state}", object.name));
@@ -312,10 +321,36 @@ impl Explorer<'_, '_> {
         for info in &world.threads {
             parts.push(format!("{:?} {:?}", info.created_at, info.joined));
         }
-        Key {
+        let mut key = Key {
             standing,
             synchronization: parts.join("; "),
+        };
+        let counts = self.counts_in(world, &key);
+        key.synchronization.push_str(&counts);
+        key
+    }
+
+    /// The values of semaphores, as far as they tell epochs apart. One that takes on more and more values where nothing else changes does not:
+    /// it is posted without being waited for, or counts what an input says.
+    fn counts_in(&mut self, world: &World, key: &Key) -> String {
+        let mut text = String::new();
+        for (index, object) in world.objects.iter().enumerate() {
+            let Kind::Semaphore { value } = &object.kind else {
+                continue;
+            };
+            let id = (key.clone(), index);
+            let value = self.engine.pool.as_const(*value);
+            let Some(value) = value.filter(|_| !self.marked.uncounted.contains(&id)) else {
+                continue;
+            };
+            let seen = self.counts.entry(id.clone()).or_default();
+            seen.insert(value);
+            if seen.len() > MANY_COUNTS && self.found.uncounted.insert(id) {
+                self.restart = true;
+            }
+            text.push_str(&format!("; {index} counts {value}"));
         }
+        text
     }
 
     /// Where each thread stands, frame by frame.

@@ -5,6 +5,7 @@
 //! instrumented branch is a node, exploration starts again whenever the set has grown.
 
 mod assume;
+mod bounds;
 mod canon;
 mod decide;
 mod elastic;
@@ -53,6 +54,8 @@ struct Marked {
     rigid: BTreeSet<(FuncId, InstrId)>,
     /// Slots keep their order from epoch to epoch: threads that are alike must be told apart.
     keep_order: bool,
+    /// Semaphores (by position) whose values do not tell epochs apart.
+    uncounted: BTreeSet<(epochs::Key, usize)>,
     /// Prefer one schedule with optional nodes to several.
     prefer_elastic: bool,
 }
@@ -93,6 +96,12 @@ struct Explorer<'a, 'm> {
     gaps: usize,
     most_slots: usize,
     epochs: epochs::Epochs,
+    /// Numbers that may bound what a join forgets.
+    limits: bounds::Limits,
+    /// Ways out of branches that were tried as quiet ends, in vain.
+    loud: BTreeMap<(FuncId, InstrId, u32), u32>,
+    /// Values that semaphores had where everything else was the same.
+    counts: BTreeMap<(epochs::Key, usize), BTreeSet<u128>>,
     /// Where each slot stood when the epoch began, frame by frame.
     begin_contexts: Vec<Vec<SiteRef>>,
     /// A loop was found that has to end epochs: what is explored now is not used.
@@ -139,6 +148,9 @@ pub fn enumerate(
             gaps: 0,
             most_slots: 1,
             epochs: Default::default(),
+            limits: bounds::Limits::of(module),
+            loud: BTreeMap::new(),
+            counts: BTreeMap::new(),
             begin_contexts: Vec::new(),
             restart: false,
             first_epoch_runs: true,
@@ -157,6 +169,7 @@ pub fn enumerate(
             explorer.found = Marked {
                 markers,
                 keep_order: explorer.found.keep_order,
+                uncounted: std::mem::take(&mut explorer.found.uncounted),
                 ..Marked::default()
             };
         }
@@ -277,6 +290,7 @@ impl Explorer<'_, '_> {
             match self.advance(&mut path) {
                 Advance::Moved => {}
                 Advance::Decide { slot, outcomes } => return self.decide(path, slot, outcomes),
+                Advance::Ask { slot, condition } => return self.ask(path, slot, condition),
                 Advance::Boundary => return self.boundary(path),
                 Advance::Exit => return self.leaf(&mut path, Next::Exit),
                 Advance::Deadlock(stuck) => match policies.next() {
@@ -349,6 +363,11 @@ enum Advance {
     Decide {
         slot: usize,
         outcomes: Vec<(u32, crate::symbolic::expr::Expr)>,
+    },
+    /// What a thread's next operation does depends on something that can be known when the epoch begins.
+    Ask {
+        slot: usize,
+        condition: crate::symbolic::expr::Expr,
     },
     Exit,
     Deadlock(Vec<(usize, crate::threads::Blocked)>),

@@ -10,7 +10,7 @@ use crate::symbolic::run::{Stop, Until};
 use schedules::primitives::NodeOp;
 
 use crate::threads::trail::{NodeKind, SiteRef, Subject};
-use crate::threads::{Attempt, Blocked, Status};
+use crate::threads::{Attempt, Blocked, Status, Undecided};
 
 impl Explorer<'_, '_> {
     /// Lets one thread make one move.
@@ -23,14 +23,23 @@ impl Explorer<'_, '_> {
                 Try::Moved => return Advance::Moved,
                 Try::Blocked(why) => blocked.push((slot, why)),
                 Try::AtMarker => at_markers += 1,
-                Try::Undecided(reason) => undecided = Some((slot, reason)),
+                Try::Undecided(what) => undecided = Some((slot, what)),
                 Try::Stop(advance) => return advance,
             }
+        }
+        if let Some((slot, unknown)) = &undecided
+            && self.is_early(unknown.condition)
+        {
+            return Advance::Ask {
+                slot: *slot,
+                condition: unknown.condition,
+            };
         }
         if at_markers > 0 {
             return Advance::Boundary;
         }
-        if let Some((slot, reason)) = undecided {
+        if let Some((slot, unknown)) = undecided {
+            let reason = unknown.what;
             return Advance::Gap { slot, reason };
         }
         if blocked.is_empty() {
@@ -136,6 +145,7 @@ impl Explorer<'_, '_> {
                 path.stops[slot] = None;
                 // Others may have decided something since the thread came here.
                 outcomes.retain(|(_, condition)| self.engine.may(&path.world.state, *condition));
+                self.drop_quiet_ends(path, slot, &mut outcomes);
                 if outcomes.is_empty() {
                     return Try::Stop(Advance::Exit);
                 }
@@ -271,7 +281,7 @@ enum Try {
     Moved,
     /// It waits for the epoch's end.
     AtMarker,
-    Undecided(String),
+    Undecided(Undecided),
     Blocked(Blocked),
     Stop(Advance),
 }
@@ -281,7 +291,7 @@ impl Try {
         match attempt {
             Attempt::Done => Try::Moved,
             Attempt::Blocked(why) => Try::Blocked(why),
-            Attempt::Undecided(reason) => Try::Undecided(reason),
+            Attempt::Undecided(unknown) => Try::Undecided(unknown),
             Attempt::Gap(reason) => Try::Stop(Advance::Gap { slot, reason }),
         }
     }

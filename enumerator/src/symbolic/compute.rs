@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use super::engine::{Engine, placed_parts, width};
 use super::expr::{Expr, Origin};
-use super::memory::{Place, bits};
+use super::memory::{Background, ObjId, Place, bits};
 use super::state::{State, Val};
-use crate::analysis::AbstractObject;
+use crate::analysis::{AbstractObject, Extent, ModSet};
 use crate::model::{
     BinOp, CastOp, Cmp, FuncId, GepTerm, Instr, InstrId, InstrKind, RmwOp, Type, Value,
 };
@@ -514,7 +514,9 @@ impl Engine<'_> {
             match target.place {
                 Place::Null => {}
                 Place::Object(object, offset) => {
-                    self.write_at(state, object, offset, value, target.guard);
+                    if !self.write_at(state, object, offset, value, target.guard) {
+                        self.forget_reached(state, at, object);
+                    }
                 }
                 Place::Unknown(_) => self.lose_pointed(state, at, operand),
             }
@@ -540,6 +542,38 @@ impl Engine<'_> {
         let stays = self.pool.ite(hit, new, old);
         self.store_bytes(state, at, operand, pointer, stays);
         Val::Aggregate(Rc::new(vec![Val::Scalar(old), Val::Scalar(hit)]))
+    }
+
+    /// Forgets what the instruction may write of an object.
+    fn forget_reached(&mut self, state: &mut State, at: (FuncId, InstrId), object: ObjId) {
+        let site = self.module.functions[at.0].instrs[at.1].site;
+        let info = self.objects.info(object);
+        let (kind, sized, name) = (info.kind, info.size.is_some(), info.name.clone());
+        let source = self.source(Origin::Summary { site, name });
+        let written = self.written_by(at);
+        match written.and_then(|mods| mods.objects.get(&kind).cloned()) {
+            Some(Extent::Ranges(ranges)) if sized => {
+                for (from, to) in ranges {
+                    self.cover(state, object, from, to, Background::Unknown(source));
+                }
+            }
+            _ => self.forget(state, object, source),
+        }
+    }
+
+    /// What the analyses say a store may write; nothing is said about other instructions.
+    fn written_by(&mut self, at: (FuncId, InstrId)) -> Option<Rc<ModSet>> {
+        let instr = &self.module.functions[at.0].instrs[at.1];
+        if !matches!(instr.kind, InstrKind::Store { .. }) {
+            return None;
+        }
+        if let Some(known) = self.written.get(&at) {
+            return Some(known.clone());
+        }
+        let mods = self.facts.instr_effects(self.module, at.0, at.1).mods;
+        let mods = Rc::new(mods);
+        self.written.insert(at, mods.clone());
+        Some(mods)
     }
 
     /// Something unknown is written through a pointer: a value of a type.
@@ -585,6 +619,10 @@ impl Engine<'_> {
         let site = self.module.functions[at.0].instrs[at.1].site;
         let name = format!("what a pointer at {} wrote", self.place(at.0, at.1));
         let source = self.source(Origin::Summary { site, name });
+        if let Some(mods) = self.written_by(at) {
+            state.outside_changed();
+            return self.forget_mods(state, &mods, source);
+        }
         state.outside_changed();
         let ids: Vec<_> = state.memory.keys().copied().collect();
         for id in ids {

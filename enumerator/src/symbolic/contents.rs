@@ -10,7 +10,7 @@ use super::memory::{SourceId, bits};
 use crate::model::GlobalId;
 
 /// What bytes without a cell hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Background {
     Zero,
     Init(GlobalId),
@@ -120,6 +120,11 @@ impl Content {
         for (start, end, _) in &self.patches {
             into.extend([*start, *end]);
         }
+    }
+
+    /// Backgrounds over the base, later ones above earlier ones.
+    pub(super) fn patches(&self) -> &[(u64, u64, Background)] {
+        &self.patches
     }
 
     /// What lies under everything.

@@ -90,6 +90,10 @@ pub struct Engine<'m> {
     pub markers: std::collections::BTreeSet<(FuncId, BlockId)>,
     /// Results of floating-point operations by operation and operands: the same operation on the same values gives the same.
     pub(super) floats: std::collections::HashMap<(String, Vec<Expr>), Val>,
+    /// What stores may write, as far as it was asked.
+    pub(super) written: BTreeMap<(FuncId, InstrId), Rc<crate::analysis::ModSet>>,
+    /// What summarized loops left.
+    pub(super) repeats: super::repeats::Repeats,
     /// The slot that ran last: whose facts count.
     pub running: usize,
     /// By global; thread-local ones have none.
@@ -132,6 +136,8 @@ impl<'m> Engine<'m> {
             watched: Default::default(),
             markers: Default::default(),
             floats: Default::default(),
+            written: BTreeMap::new(),
+            repeats: Default::default(),
             running: 0,
             globals: BTreeMap::new(),
             attempts: Vec::new(),

@@ -8,7 +8,7 @@ use super::expr::{Expr, Origin};
 use super::memory::{Background, Content, Place};
 use super::run::Stop;
 use super::state::{State, Val};
-use crate::model::{BinOp, Call, CastOp, Cmp, InstrKind, Type};
+use crate::model::{BinOp, Call, CastOp, Cmp, Const, InstrKind, Type, Value};
 
 impl Engine<'_> {
     /// An intrinsic by its name without `llvm.`.
@@ -67,6 +67,15 @@ impl Engine<'_> {
                 }
                 Some(Val::Scalar(value))
             }
+            "ctpop" | "ctlz" | "cttz" if matches!(ty, Type::Int(1..=64)) => {
+                let a = self.scalar(state, slot, &call.args[0], ty);
+                let count = if root == "ctpop" && self.asks_for_power(at) {
+                    self.up_to_two_bits(a)
+                } else {
+                    self.count_bits(root, a)
+                };
+                Some(Val::Scalar(count))
+            }
             "objectsize" => Some(self.word(64, u128::from(u64::MAX))),
             "is" if name.starts_with("is.constant") => Some(self.word(1, 0)),
             "stacksave" => Some(self.word(64, 0x1000)),
@@ -114,6 +123,75 @@ impl Engine<'_> {
             _ => return None,
         };
         Some(self.word(super::engine::width(ty)?, value))
+    }
+
+    /// Is a count of bits only compared, and only to tell none, one and more apart? So compilers ask whether a number is a power of two.
+    fn asks_for_power(&self, at: At) -> bool {
+        let function = &self.module.functions[at.0];
+        let mut only = true;
+        for (_, instr) in function.instrs.iter() {
+            let mut used = false;
+            let result = Value::Instr(at.1);
+            instr
+                .kind
+                .for_each_operand(|operand| used |= *operand == result);
+            if used {
+                only &= match &instr.kind {
+                    InstrKind::Icmp {
+                        op,
+                        left,
+                        right: Value::Const(Const::Int { value, .. }),
+                        ..
+                    } => {
+                        *left == result
+                            && matches!(
+                                (op, value),
+                                (Cmp::Ult, 0..=2) | (Cmp::Ugt | Cmp::Eq | Cmp::Ne, 0..=1)
+                            )
+                    }
+                    _ => false,
+                };
+            }
+        }
+        only
+    }
+
+    /// The number of ones, or two if there are more.
+    fn up_to_two_bits(&mut self, a: Expr) -> Expr {
+        let width = self.pool.width(a);
+        let [zero, one, two] = [0, 1, 2].map(|number| self.pool.constant(width, number));
+        let less = self.pool.bin(BinOp::Sub, a, one);
+        let common = self.pool.bin(BinOp::And, a, less);
+        let few = self.pool.eq(common, zero);
+        let none = self.pool.eq(a, zero);
+        let some = self.pool.ite(few, one, two);
+        self.pool.ite(none, zero, some)
+    }
+
+    /// Ones, leading zeros or trailing zeros of a word.
+    fn count_bits(&mut self, which: &str, a: Expr) -> Expr {
+        let width = self.pool.width(a);
+        let mut count = self.pool.constant(width, 0);
+        // Zeros end where the first one stands.
+        let mut counting = self.pool.bool(true);
+        for step in 0..width {
+            let at = if which == "ctlz" {
+                width - 1 - step
+            } else {
+                step
+            };
+            let bit = self.pool.extract(a, at, 1);
+            let counts = if which == "ctpop" {
+                bit
+            } else {
+                let zero = self.pool.not(bit);
+                counting = self.pool.and(counting, zero);
+                counting
+            };
+            let one = self.pool.zext(counts, width);
+            count = self.pool.bin(BinOp::Add, count, one);
+        }
+        count
     }
 
     /// The argument list: what it yields is unknown, and it can be read through its fields as any memory.

@@ -4,13 +4,16 @@
 //! exit's own condition over the forgotten values. So whatever the loop really did is among what the summary admits.
 
 use super::engine::{Attempt, Engine};
-use super::expr::{Expr, Origin};
+use std::collections::BTreeMap;
+
+use super::expr::{Expr, Facts, Origin, concrete};
 use super::memory::SourceId;
 use super::run::{Stop, Until};
-use super::state::State;
+use super::state::{State, Val};
 use crate::analysis::cfg::LoopId;
+use crate::analysis::trips;
 use crate::analysis::{AbstractObject, Extent, ModSet, SyncEffect};
-use crate::model::{BlockId, FuncId, InstrKind, Type};
+use crate::model::{BlockId, FuncId, InstrId, InstrKind, Type};
 
 /// What a summarized loop counts for in the estimate of work.
 const SUMMARY_COST: u64 = 2_000;
@@ -84,28 +87,29 @@ impl Engine<'_> {
         );
         let name = format!("what the loop at {place} left");
         let source = self.source(Origin::Summary { site, name });
+        let beginning = self.beginning(state, slot, func, id);
         self.forget_mods(state, &facts.loop_effects(func, id).mods, source);
-        self.forget_registers(state, slot, func, id, site);
-        let mut ways: Vec<State> = Vec::new();
-        for (from, to) in cfg.loops[id].exits.clone() {
+        self.forget_registers(state, slot, func, id, site, beginning);
+        let mut ways: Vec<(usize, State)> = Vec::new();
+        for (exit, (from, to)) in cfg.loops[id].exits.clone().into_iter().enumerate() {
             if self.ends_silently(func, to, false) {
                 continue;
             }
             let mut side = state.clone();
             if self.leave_by(&mut side, slot, func, from, to) {
-                ways.push(side);
+                ways.push((exit, side));
             }
         }
         if ways.len() < 2 {
             return match ways.pop() {
-                Some(only) => {
+                Some((_, only)) => {
                     *state = only;
                     None
                 }
                 None => Some(Stop::Gap(format!("the loop at {place} never ends"))),
             };
         }
-        self.join_exits(state, slot, func, id, ways)
+        self.join_exits(state, slot, func, id, ways, beginning)
     }
 
     /// Forgets what may have been written.
@@ -144,10 +148,12 @@ impl Engine<'_> {
         func: FuncId,
         id: LoopId,
         site: u64,
+        beginning: Option<u32>,
     ) {
         let blocks = self.facts.cfg(func).loops[id].blocks.clone();
+        let module = self.module;
+        let growing = self.growing(state, slot, func, id);
         for block in blocks {
-            let module = self.module;
             for (register, instr) in module.functions[func].block_instrs(block) {
                 if instr.ty == Type::Void {
                     continue;
@@ -156,13 +162,46 @@ impl Engine<'_> {
                     Some(name) => name.clone(),
                     None => format!("a value of the loop at {}", self.place(func, register)),
                 };
-                let value = self.fresh(&instr.ty, || Origin::Summary {
-                    site,
-                    name: name.clone(),
+                let value = self.left_before(beginning, register, |engine| {
+                    let origin = || Origin::Summary {
+                        site,
+                        name: name.clone(),
+                    };
+                    match growing.get(&register) {
+                        Some((width, facts)) => {
+                            Val::Scalar(engine.pool.symbol_in(*width, origin(), *facts))
+                        }
+                        None => engine.fresh(&instr.ty, origin),
+                    }
                 });
                 state.frame_mut(slot).regs[register.0 as usize] = Some(value);
             }
         }
+    }
+
+    /// Induction variables that only grow, as signed overflow is undefined: they are never less than they were.
+    fn growing(
+        &mut self,
+        state: &State,
+        slot: usize,
+        func: FuncId,
+        id: LoopId,
+    ) -> BTreeMap<InstrId, (u32, Facts)> {
+        let function = &self.module.functions[func];
+        let mut all = BTreeMap::new();
+        for variable in trips::inductions(function, self.facts.cfg(func), id) {
+            let grows = variable.step > 0 && function.instrs[variable.next].no_wrap;
+            let begun = &state.frame(slot).regs[variable.phi.0 as usize];
+            if let (true, Some(Val::Scalar(begun))) = (grows, begun) {
+                let most = concrete::mask(variable.width - 1);
+                let known = self.pool.facts(*begun);
+                if known.high < most {
+                    let facts = Facts::between(variable.width, known.low, most);
+                    all.insert(variable.phi, (variable.width, facts));
+                }
+            }
+        }
+        all
     }
 
     /// Leaves a summarized loop by one of its exits; false if that cannot happen.
@@ -222,7 +261,8 @@ impl Engine<'_> {
         slot: usize,
         func: FuncId,
         id: LoopId,
-        ways: Vec<State>,
+        ways: Vec<(usize, State)>,
+        beginning: Option<u32>,
     ) -> Option<Stop> {
         let depth = state.threads[slot].frames.len();
         let cfg = self.facts.cfg(func);
@@ -236,12 +276,15 @@ impl Engine<'_> {
             None => Until::Return { depth },
         };
         let mut arrived = Vec::new();
-        for mut side in ways {
+        for (exit, mut side) in ways {
             let why = format!(
                 "which exit a loop of {} took",
                 self.module.functions[func].name
             );
-            let chosen = self.pool.symbol(1, Origin::Summary { site: 0, name: why });
+            let chosen = self.exit_before(beginning, exit, |engine| {
+                let origin = Origin::Summary { site: 0, name: why };
+                engine.pool.symbol(1, origin)
+            });
             side.path.push(chosen);
             match self.run_within(&mut side, slot, until) {
                 Stop::Reached => arrived.push((chosen, side)),

@@ -311,6 +311,21 @@ impl Engine<'_> {
         symbol
     }
 
+    /// Is a cell nothing but its background, looked at?
+    pub(super) fn is_background(
+        &self,
+        content: &Content,
+        object: ObjId,
+        at: u64,
+        size: u64,
+        value: Expr,
+    ) -> bool {
+        let Background::Unknown(source) = content.background(at) else {
+            return false;
+        };
+        self.objects.symbols.get(&(source, object, at, size)) == Some(&value)
+    }
+
     /// Bytes of a global's initializer.
     fn initial(&mut self, global: GlobalId, offset: u64, size: u64) -> Expr {
         let module = self.module;
@@ -396,6 +411,13 @@ impl Engine<'_> {
         self.set_content(state, object, content);
     }
 
+    /// Forgets everything an object holds, because of a write whose place nobody knows.
+    pub fn forget_all(&mut self, state: &mut State, object: ObjId) {
+        let name = self.objects.info(object).name.clone();
+        let source = self.source(Origin::Summary { site: 0, name });
+        self.forget(state, object, source);
+    }
+
     /// The offsets at which an access of `size` bytes may land; `None` if there are too many.
     fn offsets(&mut self, object: ObjId, offset: Expr, size: u64) -> Option<Vec<u64>> {
         if let Some(value) = self.pool.as_const(offset) {
@@ -469,7 +491,9 @@ impl Engine<'_> {
         }
     }
 
-    /// Writes a word of an object at any offset, under a condition.
+    /// Writes a word of an object at any offset, under a condition; false if there are too many places where it may land, and
+    /// nothing was written.
+    #[must_use]
     pub fn write_at(
         &mut self,
         state: &mut State,
@@ -477,16 +501,15 @@ impl Engine<'_> {
         offset: Expr,
         value: Expr,
         guard: Expr,
-    ) {
+    ) -> bool {
         let size = u64::from(self.pool.width(value)).div_ceil(8);
         let always = self.pool.is_true(guard);
         if let (Some(at), true) = (self.pool.as_const(offset), always) {
-            return self.write(state, object, at as u64, value);
+            self.write(state, object, at as u64, value);
+            return true;
         }
         let Some(all) = self.offsets(object, offset, size) else {
-            let name = self.objects.info(object).name.clone();
-            let source = self.source(Origin::Summary { site: 0, name });
-            return self.forget(state, object, source);
+            return false;
         };
         let value = self.pool.zext(value, bits(size));
         let exact = self.pool.as_const(offset).is_some();
@@ -504,6 +527,7 @@ impl Engine<'_> {
             // condition of each still decides, because later reads see earlier conditional writes.
             self.write(state, object, at, new);
         }
+        true
     }
 
     /// Two contents of one object, chosen by a condition.

@@ -15,6 +15,7 @@ mod libc;
 mod loops;
 pub mod lower;
 pub mod memory;
+mod repeats;
 pub mod run;
 pub mod solver;
 pub mod state;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use schedules::primitives::{Arg, NodeOp};
 
 use super::trail::{NodeKind, SiteRef, Subject};
-use super::{Attempt, Blocked, Kind, Operation, Status, World};
+use super::{Attempt, Blocked, Kind, Operation, Status, Undecided, World};
 use crate::model::Cmp;
 use crate::symbolic::engine::Engine;
 use crate::symbolic::expr::Expr;
@@ -132,11 +132,20 @@ impl World {
         let site = SiteRef::Instr(func, id);
         let name = self.objects[barrier].name.clone();
         let Some(all) = released else {
-            if self.is_undecided(engine, barrier) {
-                return Attempt::Undecided(format!(
+            if let Some(full) = self.fills(engine, barrier) {
+                if engine.must(&self.state, full) {
+                    // Known only now: the last to arrive is the one that filled it.
+                    self.release_known(barrier);
+                    return self.leave_barrier(engine, slot);
+                }
+                let what = format!(
                     "whether the barrier at {} is full depends on inputs",
                     engine.place(func, id)
-                ));
+                );
+                return Attempt::Undecided(Undecided {
+                    condition: full,
+                    what,
+                });
             }
             return Attempt::Blocked(Blocked {
                 op: NodeOp::BarrierArrive,
@@ -188,21 +197,36 @@ impl World {
         }
     }
 
-    fn is_undecided(&self, engine: &mut Engine<'_>, barrier: usize) -> bool {
-        match &self.objects[barrier].kind {
-            Kind::Barrier {
-                needed, arrived, ..
-            } => is_full(engine, &self.state, arrived.len(), *needed).is_none(),
-            _ => false,
+    /// The condition under which enough threads have arrived, if that may be so.
+    fn fills(&self, engine: &mut Engine<'_>, barrier: usize) -> Option<Expr> {
+        let Kind::Barrier {
+            needed, arrived, ..
+        } = &self.objects[barrier].kind
+        else {
+            return None;
+        };
+        let full = full_with(engine, arrived.len(), *needed);
+        engine.may(&self.state, full).then_some(full)
+    }
+
+    fn release_known(&mut self, barrier: usize) {
+        if let Kind::Barrier { waiting, .. } = &self.objects[barrier].kind
+            && let Some(last) = waiting.last().copied()
+        {
+            self.release(barrier, last);
         }
     }
 }
 
-/// Have enough threads arrived? `None` if the path does not say.
-fn is_full(engine: &mut Engine<'_>, state: &State, count: usize, needed: Expr) -> Option<bool> {
+fn full_with(engine: &mut Engine<'_>, count: usize, needed: Expr) -> Expr {
     let width = engine.pool.width(needed);
     let count = engine.pool.constant(width, count as u128);
-    let full = engine.pool.cmp(Cmp::Eq, count, needed);
+    engine.pool.cmp(Cmp::Eq, count, needed)
+}
+
+/// Have enough threads arrived? `None` if the path does not say.
+fn is_full(engine: &mut Engine<'_>, state: &State, count: usize, needed: Expr) -> Option<bool> {
+    let full = full_with(engine, count, needed);
     if !engine.may(state, full) {
         return Some(false);
     }

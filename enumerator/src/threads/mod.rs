@@ -38,10 +38,18 @@ pub enum Attempt {
     Done,
     /// Not now.
     Blocked(Blocked),
-    /// Not now: the path does not say yet whether it blocks. What, for people.
-    Undecided(String),
+    /// Not now: the path does not say yet whether it blocks.
+    Undecided(Undecided),
     /// Not modelled.
     Gap(String),
+}
+
+/// What would have to be known for a thread to move, or to be known as blocked.
+#[derive(Clone, Debug)]
+pub struct Undecided {
+    pub condition: Expr,
+    /// For people.
+    pub what: String,
 }
 
 /// Why a thread cannot move.

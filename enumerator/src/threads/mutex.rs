@@ -48,8 +48,10 @@ impl World {
                 if let Place::Object(object, base) = target.place {
                     let at = op.engine.pool.constant(64, offset);
                     let at = op.engine.pool.bin(crate::model::BinOp::Add, base, at);
-                    op.engine
-                        .write_at(&mut self.state, object, at, value, target.guard);
+                    let state = &mut self.state;
+                    if !op.engine.write_at(state, object, at, value, target.guard) {
+                        op.engine.forget_all(state, object);
+                    }
                 }
             }
         }

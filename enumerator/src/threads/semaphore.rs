@@ -2,7 +2,7 @@
 
 use schedules::primitives::{Arg, NodeOp};
 
-use super::{Attempt, Blocked, Kind, Operation, World, libc_code};
+use super::{Attempt, Blocked, Kind, Operation, Undecided, World, libc_code};
 use crate::model::BinOp;
 use crate::symbolic::expr::Expr;
 
@@ -40,10 +40,13 @@ impl World {
         let empty = op.engine.pool.eq(value, zero);
         let may_be_empty = op.engine.may(&self.state, empty);
         if may_be_empty && !op.engine.must(&self.state, empty) {
-            return Attempt::Undecided(format!(
-                "whether the semaphore at {} blocks depends on inputs",
-                op.place()
-            ));
+            return Attempt::Undecided(Undecided {
+                condition: empty,
+                what: format!(
+                    "whether the semaphore at {} blocks depends on inputs",
+                    op.place()
+                ),
+            });
         }
         if !may_be_empty {
             self.node_on(op, node, index, &[]);

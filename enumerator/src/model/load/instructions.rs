@@ -40,6 +40,7 @@ impl<'m> Loader<'m> {
             variable: body.names.get(&instruction).cloned(),
             position,
             block,
+            no_wrap: instruction.no_signed_wrap(),
         })
     }
 

@@ -355,6 +355,13 @@ impl<'m> Val<'m> {
         Ty::new(llvm!(LLVMGetGEPSourceElementType(self.0)))
     }
 
+    /// An addition, subtraction, multiplication or shift whose signed overflow is undefined.
+    pub(super) fn no_signed_wrap(self) -> bool {
+        use LLVMOpcode::{LLVMAdd, LLVMMul, LLVMShl, LLVMSub};
+        let flagged = matches!(self.opcode(), LLVMAdd | LLVMSub | LLVMMul | LLVMShl);
+        flagged && llvm!(LLVMGetNSW(self.0)) != 0
+    }
+
     pub(super) fn gep_inbounds(self) -> bool {
         llvm!(LLVMIsInBounds(self.0)) != 0
     }

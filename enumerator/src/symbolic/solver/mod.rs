@@ -25,7 +25,7 @@ mod z3;
 
 use self::z3 as backend;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -77,7 +77,7 @@ pub struct Statistics {
     pub trivial: u64,
     /// Parts satisfied by a recent model.
     pub models: u64,
-    /// Parts seen before, satisfiable.
+    /// Parts seen before, satisfiable or given up.
     pub repeated: u64,
     /// Parts containing a set known to be impossible.
     pub impossible: u64,
@@ -105,6 +105,8 @@ pub struct Solver {
     cache: Cache,
     backend: Box<dyn Backend>,
     statistics: Statistics,
+    /// Parts that cost the whole budget before: asking again would cost it again.
+    given_up: HashSet<Vec<Expr>>,
     pool: Option<u64>,
     logged: u32,
 }
@@ -118,6 +120,7 @@ impl Solver {
             cache: Cache::default(),
             backend,
             statistics: Statistics::default(),
+            given_up: HashSet::new(),
             pool: None,
             logged: 0,
         }
@@ -194,6 +197,7 @@ impl Solver {
         if self.pool != Some(pool.identity()) {
             self.pool = Some(pool.identity());
             self.cache = Cache::default();
+            self.given_up.clear();
             self.backend.reset();
         }
     }
@@ -215,6 +219,10 @@ impl Solver {
             }
             None => {}
         }
+        if self.given_up.contains(part) {
+            self.statistics.repeated += 1;
+            return Answer::Unknown;
+        }
         let answer = self.solve(pool, part);
         match &answer {
             Answer::Sat(model) => {
@@ -225,7 +233,10 @@ impl Solver {
                 self.statistics.z3_unsat += 1;
                 self.cache.add_impossible(part);
             }
-            Answer::Unknown => self.statistics.z3_unknown += 1,
+            Answer::Unknown => {
+                self.statistics.z3_unknown += 1;
+                self.given_up.insert(part.to_vec());
+            }
         }
         answer
     }

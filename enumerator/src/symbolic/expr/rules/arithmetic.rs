@@ -4,6 +4,7 @@
 
 use super::{Binary, rules};
 use crate::model::BinOp::{Add, LShr, Mul, Shl, Sub, UDiv, URem};
+use crate::model::Cmp;
 use crate::symbolic::expr::{Expr, Node, Pool, concrete};
 
 pub(super) const ADD: &[Binary] = rules!(Binary:
@@ -16,7 +17,7 @@ pub(super) const MUL: &[Binary] =
     rules!(Binary: mul_zero, mul_one, mul_power, mul_constants, mul_over_sum);
 pub(super) const UDIV: &[Binary] = rules!(Binary: udiv_one, udiv_power, udiv_small);
 pub(super) const SDIV: &[Binary] = rules!(Binary: sdiv_one, sdiv_non_negative);
-pub(super) const UREM: &[Binary] = rules!(Binary: urem_one, urem_power, urem_small);
+pub(super) const UREM: &[Binary] = rules!(Binary: urem_one, urem_power, urem_small, urem_once);
 pub(super) const SREM: &[Binary] = rules!(Binary: srem_one, srem_non_negative);
 
 /// The two parts of `x + c`.
@@ -224,6 +225,17 @@ fn urem_power(p: &mut Pool, a: Expr, b: Expr) -> Option<Expr> {
 
 fn urem_small(p: &mut Pool, a: Expr, b: Expr) -> Option<Expr> {
     (p.facts(a).high < p.facts(b).low).then_some(a)
+}
+
+/// A number that goes around at most once, such as the next place of a ring: no division is needed.
+fn urem_once(p: &mut Pool, a: Expr, b: Expr) -> Option<Expr> {
+    let c = p.as_const(b).filter(|c| *c > 0)?;
+    if p.facts(a).high / c > 1 {
+        return None;
+    }
+    let below = p.cmp(Cmp::Ult, a, b);
+    let less = p.bin(Sub, a, b);
+    Some(p.ite(below, a, less))
 }
 
 /// The remainder by 1 and by -1 is zero.
