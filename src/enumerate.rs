@@ -42,6 +42,8 @@ pub(crate) struct Choices {
     pub(crate) voice: Voice,
     /// Global variables that are inputs.
     pub(crate) inputs: Vec<String>,
+    /// For measurements, not in the help: `--without IDEA`.
+    pub(crate) ideas: enumerator::Ideas,
 }
 
 impl Choices {
@@ -66,6 +68,7 @@ impl Choices {
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
             store: None,
             voice: take_voice(words),
+            ideas: enumerator::Ideas::default(),
         };
         if let Some(number) = take_values(words, "--threads")?.pop() {
             choices.threads = match number.parse() {
@@ -94,6 +97,9 @@ impl Choices {
         }
         choices.store = take_values(words, "--store")?.pop().map(PathBuf::from);
         choices.assumptions.extend(take_values(words, "--assume")?);
+        for idea in take_values(words, "--without")? {
+            leave_out(&mut choices.ideas, &idea)?;
+        }
         Ok(choices)
     }
 
@@ -129,6 +135,22 @@ fn bytes(text: &str) -> Option<u64> {
     let (number, shift) = unit.unwrap_or((text, 0));
     let number: u64 = number.parse().ok().filter(|number| *number > 0)?;
     number.checked_mul(1 << shift)
+}
+
+/// Switches one idea of the enumeration off.
+fn leave_out(ideas: &mut enumerator::Ideas, name: &str) -> Result<()> {
+    match name {
+        "merging" => ideas.merging = false,
+        "slice" => ideas.slice = false,
+        "elastic" | "late" | "joins" | "symbolic-slots" | "sharing" => {
+            fail!(
+                WrongUse,
+                "--without {name}: the enumeration cannot do without this idea yet"
+            )
+        }
+        _ => fail!(WrongUse, "--without {name}: there is no such idea"),
+    }
+    Ok(())
 }
 
 /// Removes `name VALUE` and `name=VALUE`; the values in order.
@@ -235,7 +257,7 @@ pub(crate) fn enumerate(
         inputs: choices.inputs.clone(),
         name: name.to_owned(),
         time_limit: choices.time_limit,
-        ideas: enumerator::Ideas::default(),
+        ideas: choices.ideas,
         memory_limit: choices.memory_limit,
         jobs: choices.jobs,
         store: Some(store),
@@ -334,6 +356,7 @@ mod tests {
             ("--threads none", "--threads none: not a number of threads"),
             ("--threads 0", "--threads 0: not a number of threads"),
             ("--threads", "--threads needs a value"),
+            ("--without sense", "--without sense: there is no such idea"),
         ] {
             let error = Choices::take_over(Settings::default(), &mut words(line)).unwrap_err();
             assert_eq!(error.to_string(), said);

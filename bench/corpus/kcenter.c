@@ -6,7 +6,9 @@
  *            search until the gain is small: two barriers a round.
  * Governs:   P, chunks, and comparisons of sums for every round.
  * Teaches:   threads made in a loop; wake-up of a group in a round; floating-point loops over
- *            barriers. -DRACY: partial sums are read before the barrier that publishes them.
+ *            barriers. -DRACY: partial sums are read before the barrier that publishes them
+ *            (tools that join clocks at barriers often miss it), and threads count themselves
+ *            without a lock (no tool misses that).
  *
  * Usage: kcenter P POINTS CHUNK
  */
@@ -20,6 +22,9 @@
 static pthread_barrier_t phase;
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
+#ifdef RACY
+static int started;
+#endif
 static int nthreads, chunk_points, is_open, finished;
 static double *x, partial[MAX_THREADS], total;
 static int *assigned; /* the centre of each point of the chunk */
@@ -125,6 +130,9 @@ static void *search(void *arg)
 {
     int id = *(int *)arg;
     int lo = id * chunk_points / nthreads, hi = (id + 1) * chunk_points / nthreads;
+#ifdef RACY
+    started++;
+#endif
     pthread_barrier_wait(&phase);
     for (int i = lo; i < hi; i++)
         assigned[i] = 0;

@@ -5,8 +5,11 @@
 
 pub mod corpus;
 pub mod engine;
+pub mod inputs;
 pub mod manifest;
 pub mod micro;
 pub mod process;
 pub mod soundness;
+pub mod tables;
 pub mod verdicts;
+mod workload;

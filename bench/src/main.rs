@@ -4,10 +4,12 @@ mod archive;
 mod engine_command;
 mod soak;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory as _, Parser, Subcommand};
+use heddle_bench::tables::{self, bar, compare, golden, headline, real, records, subject};
 use heddle_bench::verdicts;
 
 /// Measures Heddle and tries to break it.
@@ -37,6 +39,53 @@ enum Command {
         #[arg(long, default_value_t = 9)]
         times: usize,
     },
+    /// Enumeration, ideas, run time, micro, growth, peers: every table, or those of the programs named
+    Tables {
+        /// Programs, sources or classes of the corpus; all if left out
+        names: Vec<String>,
+        /// Tables by number, for example `13`
+        #[arg(long, default_value = "")]
+        only: String,
+        /// Limit of one enumeration
+        #[arg(long, default_value_t = 20)]
+        seconds: u64,
+        /// How often each side of a ratio runs
+        #[arg(long, default_value_t = 7)]
+        times: usize,
+        /// Where results go
+        #[arg(long, default_value_os_t = tables::default_folder())]
+        folder: PathBuf,
+    },
+    /// The programs that enumeration has to do, against the published figures and our bar, then enforced
+    Enumerate {
+        names: Vec<String>,
+        /// Different inputs of each enforced program
+        #[arg(long, default_value_t = 50)]
+        inputs: usize,
+        /// Limit of one enumeration
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+    },
+    /// Compares every program's counts with its golden line; UPDATE_EXPECT=1 writes them
+    Counts {
+        names: Vec<String>,
+        /// Limit of one enumeration
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+    },
+    /// The same tables for a folder of projects, each with a heddle.toml
+    Real { folder: PathBuf, names: Vec<String> },
+    /// What moved between two runs beyond noise; a run is a file, or the beginning of its time or commit
+    Compare { before: String, after: String },
+    /// Rewrites the README's headline table from a run; the newest if none is named
+    Headline {
+        #[arg(default_value = "")]
+        run: String,
+        #[arg(long, default_value = "README.md")]
+        readme: PathBuf,
+    },
+    /// Prints the tables of an earlier run again, and makes its page
+    Show { run: String },
     /// Plants bugs into archives and says whether the machine notices them
     Plant {
         #[arg(long, default_value_t = 1)]
@@ -61,6 +110,11 @@ fn main() -> ExitCode {
     }
 }
 
+/// Where raw runs are kept.
+fn runs() -> PathBuf {
+    tables::default_folder().join("runs")
+}
+
 /// True if nothing was found.
 fn run(command: Option<Command>) -> Result<bool> {
     let Some(command) = command else {
@@ -73,6 +127,50 @@ fn run(command: Option<Command>) -> Result<bool> {
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Adversarial { programs } => soak::adversarial(&programs),
         Command::Micro { rows, times } => heddle_bench::micro::run(&rows, times).map(|()| true),
+        Command::Tables {
+            names,
+            only,
+            seconds,
+            times,
+            folder,
+        } => tables::run(&tables::Plan {
+            names,
+            only,
+            seconds,
+            times,
+            folder,
+        }),
+        Command::Enumerate {
+            names,
+            inputs,
+            seconds,
+        } => {
+            let options = format!("enumerate {names:?}, {inputs} inputs, {seconds} s");
+            let plan = bar::Plan {
+                names,
+                inputs,
+                seconds,
+            };
+            bar::run(&plan, records::Records::create(&runs(), &options)?)
+        }
+        Command::Counts { names, seconds } => {
+            let subjects = subject::of_corpus(&names)?;
+            let (differences, summary) = golden::check(&subjects, seconds)?;
+            println!("{summary}");
+            Ok(differences == 0)
+        }
+        Command::Real { folder, names } => {
+            real::run(&folder, &names, records::Records::create(&runs(), "real")?)
+        }
+        Command::Compare { before, after } => compare::run(&runs(), &before, &after),
+        Command::Headline { run, readme } => {
+            let run = records::read(&compare::find(&runs(), &run)?)?;
+            headline::rewrite(&readme, &run).map(|()| true)
+        }
+        Command::Show { run } => {
+            let run = records::read(&compare::find(&runs(), &run)?)?;
+            tables::show(&run, &tables::default_folder()).map(|()| true)
+        }
         Command::Plant {
             first_seed,
             programs,

@@ -79,7 +79,11 @@ pub fn parse(text: &str) -> Result<Vec<Section>, BadLine> {
     Ok(sections)
 }
 
+/// `"text"` without escapes, or TOML's literal `'text'`.
 fn unquote(value: &str) -> Option<&str> {
+    if let Some(inner) = value.strip_prefix('\'') {
+        return inner.strip_suffix('\'').filter(|text| !text.contains('\''));
+    }
     let inner = value.strip_prefix('"')?.strip_suffix('"')?;
     (!inner.contains(['"', '\\'])).then_some(inner)
 }
@@ -94,6 +98,8 @@ mod tests {
         assert_eq!(sections.len(), 2);
         assert_eq!(sections[0].get("a"), Some("x y"));
         assert_eq!(sections[1].get("a"), None);
+        let literal = parse("[s]\na = 'argv[1]==\"2\"'").unwrap();
+        assert_eq!(literal[0].get("a"), Some("argv[1]==\"2\""));
         for (text, line) in [
             ("a = \"b\"", 1),
             ("[s]\na = 3", 2),

@@ -2,6 +2,7 @@
 
 use heddle_bench::corpus::{self, Native, Program};
 use heddle_bench::process::{self, End};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -86,26 +87,55 @@ fn headers_say_what_a_program_is_for() {
     });
 }
 
-/// Lock-order reports are switched off: a gate lock is no deadlock, but ThreadSanitizer calls it one.
+/// Runs the tiny input under ThreadSanitizer. Lock-order reports are switched off: a gate lock is no deadlock, but it is called one.
+fn under_tsan(program: &Program, binary: &Path) -> Result<process::Outcome, String> {
+    let mut command = Command::new(binary);
+    command
+        .args(program.tiny_arguments())
+        .env("TSAN_OPTIONS", "report_thread_leaks=0:detect_deadlocks=0");
+    process::run(&mut command, LIMIT).map_err(|e| e.to_string())
+}
+
+fn made_for_tsan(program: &Program, folder: &Path) -> Result<PathBuf, String> {
+    let binary = folder.join("program");
+    let flags = ["-O1", "-fsanitize=thread", "-DNO_SELF_JOIN"];
+    process::compile(&program.source, &flags, &program.defines, &binary)
+        .map_err(|e| e.to_string())?;
+    Ok(binary)
+}
+
 fn clean_under_tsan(program: &Program) -> Result<(), String> {
     if program.native != Native::Clean {
         return Ok(());
     }
     let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let binary = dir.path().join("program");
-    let flags = ["-O1", "-fsanitize=thread", "-DNO_SELF_JOIN"];
-    process::compile(&program.source, &flags, &program.defines, &binary)
-        .map_err(|e| e.to_string())?;
-    let mut command = Command::new(&binary);
-    command
-        .args(program.tiny_arguments())
-        .env("TSAN_OPTIONS", "report_thread_leaks=0:detect_deadlocks=0");
-    let outcome = process::run(&mut command, LIMIT).map_err(|e| e.to_string())?;
+    let binary = made_for_tsan(program, dir.path())?;
+    let outcome = under_tsan(program, &binary)?;
     if outcome.end == End::Exit(program.status) {
         return Ok(());
     }
     let report: Vec<&str> = outcome.stderr.lines().take(12).collect();
     Err(format!("{:?}\n{}", outcome.end, report.join("\n")))
+}
+
+/// A race shows in some run; a twin in which it never does teaches nothing.
+fn racy_under_tsan(program: &Program) -> Result<(), String> {
+    if program.native != Native::Races {
+        return Ok(());
+    }
+    let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let binary = made_for_tsan(program, dir.path())?;
+    for _ in 0..30 {
+        if under_tsan(program, &binary)?.stderr.contains("data race") {
+            return Ok(());
+        }
+    }
+    Err("ThreadSanitizer saw no race in 30 runs".to_owned())
+}
+
+#[test]
+fn racy_twins_race() {
+    check_all(racy_under_tsan);
 }
 
 #[test]

@@ -365,7 +365,7 @@ impl Trial<'_> {
             )
         };
         match run.end {
-            End::TimedOut => return Ok(finding(Wrong::Hang, inputs, shown())),
+            End::TimedOut | End::TooLarge => return Ok(finding(Wrong::Hang, inputs, shown())),
             End::Signal(6) if !complete => return Ok(None),
             End::Signal(6) => return Ok(finding(Wrong::Stopped, inputs, shown())),
             End::Signal(_) => return Ok(finding(Wrong::Crashed, inputs, shown())),
