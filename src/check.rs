@@ -180,7 +180,9 @@ fn today(suppressions: &Path) -> Result<String> {
 
 /// The day so many days after the first of January 1970, in the Gregorian calendar.
 fn day(mut days: u64) -> String {
-    let leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     let mut year = 1970;
     while days >= 365 + u64::from(leap(year)) {
         days -= 365 + u64::from(leap(year));

@@ -60,7 +60,10 @@ fn missing(wrong: impl Into<String>, cure: impl Into<String>) -> Finding {
 }
 
 /// Everything that is looked at.
-const EXAMINATIONS: &[(&str, fn() -> Finding)] = &[
+/// A name and what looks.
+type Examination = (&'static str, fn() -> Finding);
+
+const EXAMINATIONS: &[Examination] = &[
     ("heddle", tools::heddle),
     ("C compiler", tools::compiler),
     ("C++ compiler", tools::cxx_compiler),

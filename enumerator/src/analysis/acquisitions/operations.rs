@@ -59,7 +59,7 @@ pub(super) fn refine(
             continue;
         }
         let sure = mine && to == taken && taken != other;
-        refined.held.insert(held.clone(), *must || sure);
+        refined.held.insert(*held, *must || sure);
     }
     refined
 }

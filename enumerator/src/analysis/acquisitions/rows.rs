@@ -12,6 +12,9 @@ use super::walk::{ContextId, Point, Walk, address};
 use super::{Acquisition, Hold};
 use crate::analysis::locks::{Locks, Site};
 
+/// What makes ways one row: site, what it names, what is held there and whether surely.
+type Alike = (Site, NamedId, Vec<(Held, bool)>);
+
 impl Walk<'_> {
     /// One chain of calls from a thread's beginning to each context that it reaches.
     fn chains(&self) -> Vec<BTreeMap<ThreadId, Vec<Site>>> {
@@ -42,7 +45,7 @@ impl Walk<'_> {
         let chains = self.chains();
         let points = std::mem::take(&mut self.points);
         // Ways that differ in nothing but how they got there are one row.
-        let mut ways: BTreeMap<(Site, NamedId, Vec<(Held, bool)>), Way> = BTreeMap::new();
+        let mut ways: BTreeMap<Alike, Way> = BTreeMap::new();
         let mut notes = Notes::default();
         for ((context, id), point) in points {
             let site = (self.contexts[context].entry.func, id);

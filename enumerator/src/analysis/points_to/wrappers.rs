@@ -143,10 +143,8 @@ impl Wrappers {
 
     fn take_address(&mut self, value: &Const) {
         match value {
-            Const::Func(func) => {
-                if self.allocations.contains_key(func) {
-                    self.open.insert(*func);
-                }
+            Const::Func(func) if self.allocations.contains_key(func) => {
+                self.open.insert(*func);
             }
             Const::Aggregate(parts) => parts.iter().for_each(|part| self.take_address(part)),
             Const::Expr { left, right, .. } => {

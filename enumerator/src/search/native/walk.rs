@@ -250,11 +250,7 @@ impl<'a, 'm> Walk<'a, 'm> {
     }
 
     /// What a thread's next move leads to, by every choice there is; or why it cannot move.
-    fn moves_of(
-        &mut self,
-        from: &Branching,
-        slot: usize,
-    ) -> (Vec<(Situation, Settled, Step, Touched)>, Option<Blocked>) {
+    fn moves_of(&mut self, from: &Branching, slot: usize) -> (Vec<Next>, Option<Blocked>) {
         let plain = Step::Move {
             slot,
             expire: false,
@@ -355,6 +351,9 @@ fn touched(at: &mut Situation, settled: &Settled) -> Touched {
     }
     touched
 }
+
+/// Where a move leads, what it was, and what it touched.
+type Next = (Situation, Settled, Step, Touched);
 
 impl Touched {
     fn node(&mut self, node: &PathNode) {

@@ -10,12 +10,15 @@ use std::collections::HashMap;
 use super::facts::Facts;
 use super::{Expr, Origin};
 
+/// Width, facts, and the symbol.
+type Unknown = (u32, Facts, Expr);
+
 /// Whose unknowns are made now, and all that were made.
 #[derive(Default)]
 pub(super) struct Naming {
     owner: usize,
     next: u32,
-    known: HashMap<(usize, u32), Vec<(u32, Facts, Expr)>>,
+    known: HashMap<(usize, u32), Vec<Unknown>>,
 }
 
 impl Naming {
