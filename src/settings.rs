@@ -7,9 +7,10 @@
 //! inputs = ["config"]                     # global variables whose contents are inputs
 //! ```
 //!
-//! The command line wins where both give a number; assumptions add up. A key that nobody knows is an error, never ignored.
+//! The command line wins where both give a number; assumptions add up. A key that nobody knows is an error, never ignored. A table
+//! `[program]` (how `make real` builds and runs the project) is somebody else's.
 //!
-//! Deliberately absent: tables, and every other part of TOML that these four keys do not need.
+//! Deliberately absent: other tables, and every part of TOML that these four keys do not need.
 
 use std::path::Path;
 
@@ -44,7 +45,14 @@ impl Settings {
     fn parse(text: &str) -> Result<Self> {
         let mut settings = Self::default();
         let mut lines = text.lines().enumerate();
+        let mut is_ours = true;
         while let Some((index, line)) = lines.next() {
+            if line.trim_start().starts_with('[') {
+                is_ours = without_comment(line).trim() != "[program]";
+            }
+            if !is_ours {
+                continue;
+            }
             let mut statement = without_comment(line).to_owned();
             // A list may go on over several lines.
             while statement.contains('[') && !closed(&statement) {
@@ -139,6 +147,13 @@ fn texts(value: &str) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_table_is_not_ours() {
+        let text = "threads = 3\n[program]\nsources = \"prog.c\"\n";
+        assert_eq!(Settings::parse(text).unwrap().threads, Some(3));
+        assert!(Settings::parse("[else]\n").is_err());
+    }
 
     #[test]
     fn everything_that_can_be_said() {

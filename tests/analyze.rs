@@ -73,10 +73,7 @@ fn the_skeleton_is_what_a_person_would_write() {
     let text = analyze("bench/corpus/blocklu.c", Some("--skeleton"));
     let factor = "\
 factor(id) {
-    loop {  // bench/corpus/blocklu.c:127, marker
-        if (!(k < nblocks)) {
-            break;
-        }
+    while (k < nblocks) {  // bench/corpus/blocklu.c:127, marker
         barrier_wait(...);  // bench/corpus/blocklu.c:130
         barrier_wait(...);  // bench/corpus/blocklu.c:137
     }

@@ -31,5 +31,8 @@ int main(int argc, char **argv) {
 }
 
 static int report(int sum) {
-    return sum + 1;
+    pthread_mutex_lock(&lock);
+    int result = sum + 1;
+    pthread_mutex_unlock(&lock);
+    return result;
 }

@@ -7,10 +7,11 @@
 use std::collections::BTreeSet;
 
 use super::canon::Joiner;
-use crate::model::{Cmp, Const, InstrKind, Module, Value};
+use crate::analysis::AbstractObject;
+use crate::model::{Cmp, Const, Global, InitValue, InstrKind, Module, Value};
 use crate::symbolic::expr::concrete::{mask, signed};
 use crate::symbolic::expr::{Expr, Facts};
-use crate::symbolic::memory::Content;
+use crate::symbolic::memory::{Content, ObjId};
 
 /// After so many joins of an epoch, the numbers that the program compares with are no longer tried.
 const ROUNDS: u32 = 3;
@@ -20,6 +21,9 @@ const CANDIDATES: usize = 4;
 
 /// Larger numbers are no bounds that a program keeps.
 const LARGE: i128 = 1 << 32;
+
+/// Words of an initializer that are looked at.
+const MANY_WORDS: usize = 256;
 
 /// Numbers that a program compares with.
 #[derive(Debug, Default)]
@@ -130,15 +134,37 @@ impl Joiner<'_, '_> {
     }
 
     /// Numbers in an object, for the bounds of what else is in it.
-    pub(super) fn look_around(&mut self, content: &Content) {
+    pub(super) fn look_around(&mut self, object: ObjId, content: &Content) {
+        let initial = match self.engine.objects.info(object).kind {
+            AbstractObject::Global(global) => numbers_in(&self.engine.module.globals[global]),
+            _ => BTreeSet::new(),
+        };
         self.nearby = content
             .cells()
             .filter_map(|(_, _, value)| {
                 let width = self.engine.pool.width(value);
                 small(signed(width, self.engine.pool.as_const(value)?))
             })
+            .chain(initial)
             .collect();
     }
+}
+
+/// Words of an initializer, as far as it is short.
+fn numbers_in(global: &Global) -> BTreeSet<u128> {
+    let mut found = BTreeSet::new();
+    for piece in &global.init {
+        if let InitValue::Bytes(bytes) = &piece.value {
+            let words = bytes.chunks_exact(4).take(MANY_WORDS);
+            found.extend(
+                words.map(|word| {
+                    u128::from(u32::from_le_bytes(word.try_into().expect("four bytes")))
+                }),
+            );
+        }
+    }
+    found.retain(|number| (1..LARGE as u128).contains(number));
+    found
 }
 
 fn number(value: &Value) -> Option<u128> {

@@ -90,6 +90,8 @@ pub(super) struct Joiner<'x, 'm> {
 impl Joiner<'_, '_> {
     fn run(mut self) -> (World, bool) {
         self.pair_roots();
+        // Memory first: a value that stands in memory and in a register is better read, and bounded, there.
+        self.settle();
         let mut threads = Vec::new();
         for slot in 0..self.a.state.threads.len() {
             let thread = self.thread(slot);
@@ -274,7 +276,7 @@ impl Joiner<'_, '_> {
         cuts.extend(self.engine.objects.info(left).size);
         cuts.sort_unstable();
         cuts.dedup();
-        self.look_around(&a);
+        self.look_around(left, &a);
         let source = self.engine.source(self.source(left, &path));
         let base = self.background(a.base_background(), b.base_background(), source);
         let mut joined = Content::new(base);

@@ -7,9 +7,10 @@ use std::rc::Rc;
 
 use super::engine::{Engine, placed_parts, width};
 use super::expr::{Expr, Origin};
-use super::memory::{Background, ObjId, Place, bits};
+use super::floats::{fold_cast, fold_compare, fold_float};
+use super::memory::{Place, bits};
 use super::state::{State, Val};
-use crate::analysis::{AbstractObject, Extent, ModSet};
+use crate::analysis::AbstractObject;
 use crate::model::{
     BinOp, CastOp, Cmp, FuncId, GepTerm, Instr, InstrId, InstrKind, RmwOp, Type, Value,
 };
@@ -523,38 +524,6 @@ impl Engine<'_> {
         }
     }
 
-    /// Forgets what the instruction may write of an object.
-    fn forget_reached(&mut self, state: &mut State, at: (FuncId, InstrId), object: ObjId) {
-        let site = self.module.functions[at.0].instrs[at.1].site;
-        let info = self.objects.info(object);
-        let (kind, sized, name) = (info.kind, info.size.is_some(), info.name.clone());
-        let source = self.source(Origin::Summary { site, name });
-        let written = self.written_by(at);
-        match written.and_then(|mods| mods.objects.get(&kind).cloned()) {
-            Some(Extent::Ranges(ranges)) if sized => {
-                for (from, to) in ranges {
-                    self.cover(state, object, from, to, Background::Unknown(source));
-                }
-            }
-            _ => self.forget(state, object, source),
-        }
-    }
-
-    /// What the analyses say a store may write; nothing is said about other instructions.
-    fn written_by(&mut self, at: (FuncId, InstrId)) -> Option<Rc<ModSet>> {
-        let instr = &self.module.functions[at.0].instrs[at.1];
-        if !matches!(instr.kind, InstrKind::Store { .. }) {
-            return None;
-        }
-        if let Some(known) = self.written.get(&at) {
-            return Some(known.clone());
-        }
-        let mods = self.facts.instr_effects(self.module, at.0, at.1).mods;
-        let mods = Rc::new(mods);
-        self.written.insert(at, mods.clone());
-        Some(mods)
-    }
-
     /// Compare and exchange, undisturbed.
     #[expect(clippy::too_many_arguments, reason = "an instruction's parts")]
     fn exchange(
@@ -715,81 +684,4 @@ fn insert(whole: &Val, indices: &[u32], value: Val) -> Val {
         *part = insert(part, rest, value);
     }
     Val::Aggregate(Rc::new(parts))
-}
-
-fn fold_float(op: BinOp, width: u32, a: u128, b: u128) -> Option<u128> {
-    macro_rules! fold {
-        ($float:ty, $bits:ty) => {{
-            let (a, b) = (
-                <$float>::from_bits(a as $bits),
-                <$float>::from_bits(b as $bits),
-            );
-            let value = match op {
-                BinOp::FAdd => a + b,
-                BinOp::FSub => a - b,
-                BinOp::FMul => a * b,
-                BinOp::FDiv => a / b,
-                BinOp::FRem => a % b,
-                _ => return None,
-            };
-            // The sign and payload of a NaN depend on the machine.
-            (!value.is_nan()).then(|| value.to_bits().into())
-        }};
-    }
-    match width {
-        64 => fold!(f64, u64),
-        32 => fold!(f32, u32),
-        _ => None,
-    }
-}
-
-fn fold_compare(predicate: u8, width: u32, a: u128, b: u128) -> Option<bool> {
-    let (a, b) = match width {
-        64 => (f64::from_bits(a as u64), f64::from_bits(b as u64)),
-        32 => (
-            f32::from_bits(a as u32).into(),
-            f32::from_bits(b as u32).into(),
-        ),
-        _ => return None,
-    };
-    // LLVM's numbering: bit 0 equal, bit 1 greater, bit 2 less, bit 3 unordered.
-    let class = match a.partial_cmp(&b) {
-        Some(std::cmp::Ordering::Equal) => 1,
-        Some(std::cmp::Ordering::Greater) => 2,
-        Some(std::cmp::Ordering::Less) => 4,
-        None => 8,
-    };
-    Some(predicate & class != 0)
-}
-
-fn fold_cast(op: CastOp, from: u32, to: u32, value: u128) -> Option<u128> {
-    let real = || match from {
-        64 => Some(f64::from_bits(value as u64)),
-        32 => Some(f32::from_bits(value as u32).into()),
-        _ => None,
-    };
-    let store = |real: f64| match to {
-        64 => Some(real.to_bits().into()),
-        32 => Some((real as f32).to_bits().into()),
-        _ => None,
-    };
-    let signed = super::expr::concrete::signed(from.min(128), value);
-    match op {
-        CastOp::FpTrunc | CastOp::FpExt => store(real()?),
-        CastOp::SiToFp if to == 64 && from <= 64 => store(signed as f64),
-        CastOp::UiToFp if to == 64 && from <= 64 => store(value as f64),
-        CastOp::SiToFp if to == 32 && from <= 64 => Some((signed as f32).to_bits().into()),
-        CastOp::UiToFp if to == 32 && from <= 64 => Some((value as f32).to_bits().into()),
-        CastOp::FpToSi if to <= 64 => {
-            let real = real()?.trunc();
-            let limit = 2f64.powi(to as i32 - 1);
-            (real >= -limit && real < limit)
-                .then(|| real as i128 as u128 & super::expr::concrete::mask(to))
-        }
-        CastOp::FpToUi if to <= 64 => {
-            let real = real()?.trunc();
-            (real >= 0.0 && real < 2f64.powi(to as i32)).then_some(real as u128)
-        }
-        _ => None,
-    }
 }

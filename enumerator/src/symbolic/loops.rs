@@ -5,9 +5,10 @@
 
 use super::engine::{Attempt, Engine};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::expr::{Expr, Facts, Origin, concrete};
-use super::memory::SourceId;
+use super::memory::{Background, ObjId, SourceId};
 use super::run::{Stop, Until};
 use super::state::{State, Val};
 use crate::analysis::cfg::LoopId;
@@ -133,13 +134,50 @@ impl Engine<'_> {
                 None => {}
                 Some(Extent::Ranges(ranges)) if size.is_some() => {
                     for (from, to) in ranges.clone() {
-                        let with = super::memory::Background::Unknown(source);
+                        let with = Background::Unknown(source);
                         self.cover(state, id, from, to, with);
                     }
                 }
                 Some(_) => self.forget(state, id, source),
             }
         }
+    }
+
+    /// Forgets what the instruction may write of an object.
+    pub(super) fn forget_reached(
+        &mut self,
+        state: &mut State,
+        at: (FuncId, InstrId),
+        object: ObjId,
+    ) {
+        let site = self.module.functions[at.0].instrs[at.1].site;
+        let info = self.objects.info(object);
+        let (kind, sized, name) = (info.kind, info.size.is_some(), info.name.clone());
+        let source = self.source(Origin::Summary { site, name });
+        let written = self.written_by(at);
+        match written.and_then(|mods| mods.objects.get(&kind).cloned()) {
+            Some(Extent::Ranges(ranges)) if sized => {
+                for (from, to) in ranges {
+                    self.cover(state, object, from, to, Background::Unknown(source));
+                }
+            }
+            _ => self.forget(state, object, source),
+        }
+    }
+
+    /// What the analyses say a store may write; nothing is said about other instructions.
+    pub(super) fn written_by(&mut self, at: (FuncId, InstrId)) -> Option<Rc<ModSet>> {
+        let instr = &self.module.functions[at.0].instrs[at.1];
+        if !matches!(instr.kind, InstrKind::Store { .. }) {
+            return None;
+        }
+        if let Some(known) = self.written.get(&at) {
+            return Some(known.clone());
+        }
+        let mods = self.facts.instr_effects(self.module, at.0, at.1).mods;
+        let mods = Rc::new(mods);
+        self.written.insert(at, mods.clone());
+        Some(mods)
     }
 
     fn forget_registers(

@@ -11,6 +11,7 @@ pub mod contents;
 mod control;
 pub mod engine;
 pub mod expr;
+mod floats;
 mod intrinsics;
 mod libc;
 mod library_state;
