@@ -22,6 +22,7 @@ impl World {
         let count = op.argument(self, 2);
         if op.engine.pool.as_const(count) == Some(0) {
             let name = super::object_name(op.engine, address, SIZE);
+            let name = self.unlike_others(name);
             let node = op.row.op;
             self.trail
                 .add(op.slot, op.kind(node, Subject::Object(name)), &[]);

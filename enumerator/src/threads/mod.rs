@@ -390,6 +390,7 @@ impl World {
             return known;
         }
         let name = object_name(op.engine, address, size);
+        let name = self.unlike_others(name);
         self.objects.push(Object {
             address,
             name,
@@ -414,6 +415,17 @@ impl World {
                 .same_address(self.objects[*index].address, address);
             !op.engine.pool.is_false(equal) && op.engine.must(&self.state, equal)
         })
+    }
+
+    /// The name, with a number if another object has it: elements chosen by an index, memory made at one place.
+    pub(crate) fn unlike_others(&self, name: Rc<str>) -> Rc<str> {
+        let taken = |name: &str| self.objects.iter().any(|object| &*object.name == name);
+        if !taken(&name) {
+            return name;
+        }
+        let numbered = (2..).map(|number| format!("{name} #{number}"));
+        let free = numbered.into_iter().find(|name| !taken(name));
+        free.expect("numbers do not end").into()
     }
 
     /// Other objects that may, but need not be at an address.

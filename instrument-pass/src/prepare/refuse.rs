@@ -44,7 +44,7 @@ fn asynchronous_cancellation(module: &Module<'_>) -> Option<Error> {
     Some(Error::RefusedFunction {
         place: call.place(),
         symbol: "pthread_setcanceltype".to_owned(),
-        why: "asynchronous cancellation can end a thread anywhere",
+        why: "asynchronous cancellation can end a thread anywhere; tell it to end by a flag that it tests under a mutex",
     })
 }
 

@@ -193,7 +193,7 @@ fn refused_function() {
     check_refused(
         "#include <pthread.h>\nint main(void) {\n  return pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, 0);\n}\n",
         expect![
-            "./t.c:3:10: `pthread_setcanceltype` is not supported: asynchronous cancellation can end a thread anywhere"
+            "./t.c:3:10: `pthread_setcanceltype` is not supported: asynchronous cancellation can end a thread anywhere; tell it to end by a flag that it tests under a mutex"
         ],
     );
 }
