@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::expr::{Expr, Facts as ValueFacts, Origin, Pool};
 use super::memory::{Background, Content, ObjId, Objects};
 use super::solver::{Limits, Solver};
-use super::state::{State, Val};
+use super::state::{Scan, State, Val};
 use crate::analysis::cfg::LoopId;
 use crate::analysis::relevance::Relevance;
 use crate::analysis::{AbstractObject, Facts};
@@ -154,7 +154,10 @@ impl<'m> Engine<'m> {
 
     /// A state in which every global holds its initializer and no thread runs.
     pub fn initial_state(&mut self) -> State {
-        let mut state = State::default();
+        let mut state = State {
+            options: Some(Scan::default()),
+            ..State::default()
+        };
         for (id, global) in self.module.globals.iter() {
             if !global.thread_local {
                 let object = self.global_object(id);
@@ -185,7 +188,12 @@ impl<'m> Engine<'m> {
         } else {
             Background::Init(id)
         };
-        Content::new(background)
+        let mut content = Content::new(background);
+        if !global.defined && matches!(global.name.as_str(), "optind" | "opterr") {
+            let one = self.pool.constant(32, 1);
+            content.put(self, 0, 4, one);
+        }
+        content
     }
 
     /// Is the object the one instance that all threads share of a global?

@@ -1,7 +1,7 @@
 //! Symbolic execution: expressions and the solver chain, memory and states above them, and the interpreter on top.
 //!
 //! `expr`, `lower` and `solver` know nothing about programs or threads. `engine` and its parts (`run`, `control`, `loops`,
-//! `calls`, `libc`, `library_state`, `intrinsics`, `compute`, `memory`) execute one thread of a `state` at a time and know nothing about
+//! `calls`, `libc`, `library_state`, `intrinsics`, `options`, `compute`, `memory`) execute one thread of a `state` at a time and know nothing about
 //! schedules.
 
 pub mod alone;
@@ -18,6 +18,7 @@ mod library_state;
 mod loops;
 pub mod lower;
 pub mod memory;
+mod options;
 pub mod portable;
 mod repeats;
 pub mod run;
