@@ -1,11 +1,12 @@
 //! The engine: everything that lives as long as an exploration, and the values of operands.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::expr::{Expr, Facts as ValueFacts, Origin, Pool};
 use super::memory::{Background, Content, ObjId, Objects};
-use super::solver::{Limits, Solver};
+use super::solver::{Limits, Solver, assume_equalities};
 use super::state::{Scan, State, Val};
 use crate::analysis::cfg::LoopId;
 use crate::analysis::relevance::Relevance;
@@ -277,6 +278,41 @@ impl<'m> Engine<'m> {
             .place(&self.module.functions[func].instrs[instr].position)
     }
 
+    /// For people: what an unknown value depends on, and where that came from.
+    pub fn why_unknown(&self, value: Expr) -> String {
+        let Some(symbol) = self.pool.support(value).first() else {
+            return "it is none of those that were made".to_owned();
+        };
+        let Some(origin) = self.pool.origin(*symbol) else {
+            return "it is computed".to_owned();
+        };
+        let reason = match origin.late_reason() {
+            reason if reason.is_empty() => format!("{} differs from run to run", origin.name()),
+            reason => reason,
+        };
+        let from = match origin {
+            Origin::External { site, .. }
+            | Origin::Summary { site, .. }
+            | Origin::Float { site, .. } => *site,
+            _ => 0,
+        };
+        match self.place_of_site(from) {
+            Some(place) => format!("{reason}, at {place}"),
+            None => reason,
+        }
+    }
+
+    fn place_of_site(&self, site: u64) -> Option<String> {
+        if site == 0 {
+            return None;
+        }
+        self.module.functions.iter().find_map(|(func, function)| {
+            let mut instrs = function.instrs.iter();
+            let (id, _) = instrs.find(|(_, instr)| instr.site == site)?;
+            Some(self.place(func, id))
+        })
+    }
+
     /// The instruction a thread is about to execute.
     pub fn current(&self, state: &State, slot: usize) -> (FuncId, InstrId, &'m Instr) {
         let frame = state.frame(slot);
@@ -438,14 +474,8 @@ impl<'m> Engine<'m> {
         match self.pool.as_const(condition) {
             Some(value) => value == 1,
             None => {
-                let own = state.threads.get(self.running).map(|thread| &thread.own);
-                match own.filter(|own| !own.is_empty()) {
-                    None => self.solver.may(&mut self.pool, &state.path, condition),
-                    Some(own) => {
-                        let path = [state.path.as_slice(), own].concat();
-                        self.solver.may(&mut self.pool, &path, condition)
-                    }
-                }
+                let path = self.known_to_running(state);
+                self.solver.may(&mut self.pool, &path, condition)
             }
         }
     }
@@ -454,6 +484,30 @@ impl<'m> Engine<'m> {
     pub fn must(&mut self, state: &State, condition: Expr) -> bool {
         let otherwise = self.pool.not(condition);
         !self.may(state, otherwise)
+    }
+
+    /// The value with what the path says of its symbols put in.
+    pub fn given(&mut self, state: &State, value: Expr) -> Expr {
+        if self.pool.as_const(value).is_some() {
+            return value;
+        }
+        let path = self.known_to_running(state);
+        assume_equalities(&mut self.pool, &path, value)
+    }
+
+    /// The one value that the path leaves, if that can be told.
+    pub fn only_value(&mut self, state: &State, value: Expr) -> Option<u128> {
+        let path = self.known_to_running(state);
+        self.solver.only_value(&mut self.pool, &path, value)
+    }
+
+    fn known_to_running<'s>(&self, state: &'s State) -> Cow<'s, [Expr]> {
+        match state.threads.get(self.running) {
+            Some(thread) if !thread.own.is_empty() => {
+                Cow::Owned([state.path.as_slice(), &thread.own].concat())
+            }
+            _ => Cow::Borrowed(&state.path),
+        }
     }
 
     /// Equality of two addresses. Objects are apart, as long as both pointers are within theirs.

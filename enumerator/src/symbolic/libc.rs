@@ -534,6 +534,7 @@ impl Engine<'_> {
         }
         if !self.pool.is_true(holds) {
             state.narrow(slot, holds);
+            self.put_in(state, slot, holds);
         }
         self.finish(state, slot, None);
         None

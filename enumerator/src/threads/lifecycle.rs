@@ -153,9 +153,10 @@ impl World {
         match self.named(op, handle) {
             Some(slot) => Ok(slot),
             None => Err(Attempt::Gap(format!(
-                "which thread `{}` at {} names is not known",
+                "which thread `{}` at {} names is not known: {}",
                 op.row.symbol,
-                op.place()
+                op.place(),
+                op.engine.why_unknown(handle)
             ))),
         }
     }

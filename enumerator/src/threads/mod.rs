@@ -483,10 +483,12 @@ impl World {
         if self.aliases(op, index).is_empty() {
             return Ok(());
         }
+        let address = self.objects[index].address;
         Err(Attempt::Gap(format!(
-            "which object `{}` at {} names is not known",
+            "which object `{}` at {} names is not known: {}",
             op.row.symbol,
-            op.place()
+            op.place(),
+            op.engine.why_unknown(address)
         )))
     }
 
