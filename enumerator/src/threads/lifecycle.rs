@@ -49,6 +49,7 @@ impl World {
         engine.push_frame(&mut self.state, slot, entry, args);
         self.trail.add_slot();
         self.status.push(Status::Ready);
+        let rank = self.threads.iter().map(|info| info.rank + 1).max();
         self.threads.push(ThreadInfo {
             handle,
             entry,
@@ -62,6 +63,7 @@ impl World {
             cancel: None,
             cancel_disabled: false,
             started: created_at.is_none(),
+            rank: rank.unwrap_or(0),
         });
         slot
     }

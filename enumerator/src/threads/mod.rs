@@ -165,6 +165,8 @@ pub struct ThreadInfo {
     pub cancel: Option<Event>,
     pub cancel_disabled: bool,
     pub started: bool,
+    /// Threads that were made earlier have lesser ones, as far as every way here agrees.
+    pub rank: u64,
 }
 
 /// A thread that ended in an earlier epoch and was not joined yet.
