@@ -30,6 +30,11 @@ pub struct Case {
 }
 
 impl Case {
+    /// True if some order of the native program never ends.
+    pub fn may_deadlock(&self) -> bool {
+        self.expected.contains(&Outcome::Deadlock)
+    }
+
     /// The input, for messages: what a person would type.
     pub fn shown(&self) -> Vec<String> {
         let data = self.data.iter().map(|data| format!("data: {data}"));
