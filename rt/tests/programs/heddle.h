@@ -139,9 +139,18 @@ struct heddle_program {
 static _Thread_local uint64_t shadows[MAX_SHADOWS];
 static uint64_t *shadow_address(void) { return shadows; }
 
+/* With -DEMBEDDED=file -DEMBEDDED_SIZE=bytes the archive is part of the program. */
+#ifdef EMBEDDED
+__asm__(".pushsection .rodata\n.balign 16\nheddle_embedded: .incbin \"" EMBEDDED "\"\n.popsection");
+extern const unsigned char heddle_embedded[];
+#else
+#define heddle_embedded 0
+#define EMBEDDED_SIZE 0
+#endif
+
 /* One program, one archive; `...` are the addresses of the archive's roots. */
 #define HEDDLE_PROGRAM(...)                                                                                            \
   static const void *const roots[] = {__VA_ARGS__};                                                                    \
   const struct heddle_program __heddle_program = {                                                                     \
       {'H', 'E', 'D', 'D', 'L', 'E', 0, 2}, {7}, {0}, sizeof roots / sizeof *roots, roots, MAX_SHADOWS, shadow_address,     \
-      1000000, ARCHIVE, 0, 0}
+      1000000, ARCHIVE, heddle_embedded, EMBEDDED_SIZE}
