@@ -63,9 +63,6 @@ impl Joiner<'_, '_> {
             return anything;
         };
         let low = self.lower_end(known.low, y).min(high);
-        if low < known.low || high > known.high {
-            self.changed = true;
-        }
         Facts::between(width, low, high)
     }
 

@@ -238,6 +238,7 @@ impl Joiner<'_, '_> {
         let origin = origin(self.engine);
         let facts = self.interval(x, y);
         let symbol = self.engine.pool.symbol_in(width, origin, facts);
+        self.note_widening(x, symbol);
         self.symbols.insert((x, y), symbol);
         self.used.insert(x, symbol);
         symbol
@@ -257,6 +258,15 @@ impl Joiner<'_, '_> {
     fn note_loss(&mut self, x: Expr) {
         let plain = self.engine.pool.origin(x).is_some() && self.engine.objects.at(x).is_none();
         if !plain || self.used.contains_key(&x) {
+            self.changed = true;
+        }
+    }
+
+    /// Did `a` know more about the value than is known about the symbol that now stands for it?
+    fn note_widening(&mut self, x: Expr, symbol: Expr) {
+        let (before, after) = (*self.engine.pool.facts(x), self.engine.pool.facts(symbol));
+        let bits = before.zeros & !after.zeros | before.ones & !after.ones;
+        if after.low < before.low || after.high > before.high || bits != 0 {
             self.changed = true;
         }
     }
