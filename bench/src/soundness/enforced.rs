@@ -131,8 +131,11 @@ impl<'a> Enforced<'a> {
                 Err((kind, said)) => return Err(Box::new((kind, format!("{options}: {said}")))),
             };
             tally.conforming += 1;
-            let way = followed.schedules.iter().map(ToString::to_string).collect();
-            self.ways.entry(way).or_insert_with(|| options.to_owned());
+            // Who calls `exit` ends the others wherever they are, before or after their decisions.
+            if run.end == End::Exit(0) {
+                let way = followed.schedules.iter().map(ToString::to_string).collect();
+                self.ways.entry(way).or_insert_with(|| options.to_owned());
+            }
         }
         let end = outcome(run).unwrap_or(Outcome::Deadlock);
         self.ends.entry(end).or_insert_with(|| options.to_owned());

@@ -262,15 +262,6 @@ impl Joiner<'_, '_> {
         }
     }
 
-    /// Did `a` know more about the value than is known about the symbol that now stands for it?
-    fn note_widening(&mut self, x: Expr, symbol: Expr) {
-        let (before, after) = (*self.engine.pool.facts(x), self.engine.pool.facts(symbol));
-        let bits = before.zeros & !after.zeros | before.ones & !after.ones;
-        if after.low < before.low || after.high > before.high || bits != 0 {
-            self.changed = true;
-        }
-    }
-
     fn contents(&mut self, left: ObjId, right: ObjId, path: Option<AccessPath>) {
         let (a, b) = (
             self.a.state.memory.get(&left).cloned(),
