@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO_PATH := $(HOME)/.cargo/bin
 export PATH := $(PATH):$(CARGO_PATH)
 
-.PHONY: all setup build demo test loom rt-soak rt-tsan bench bench-enumerate bench-compare headline real soak install package
+.PHONY: all setup build demo test loom rt-soak rt-tsan bench bench-enumerate bench-compare headline real soak plant install package
 
 all: build
 
@@ -67,6 +67,12 @@ soak: build
 	target/release/heddle-bench engine --programs 2000
 	target/release/heddle-bench engine --paths --programs 200
 	target/release/heddle-bench soak --minutes $(MINUTES)
+
+# Bugs planted on purpose, in archives and inside Heddle (feature `planted`, in a build of its own): each must be noticed.
+plant: setup
+	cargo build --release --target-dir target/planted --package heddle-bench --package heddle-rt \
+	    --features heddle-bench/planted,heddle-rt/planted
+	target/planted/release/heddle-bench plant
 
 install: build
 	@scripts/install "$(PREFIX)"

@@ -27,6 +27,7 @@ fn generated_programs_stay_within_their_archives() {
             native_runs: 1,
             enforced_runs: 40,
             repeat: true,
+            gives_up: false,
             command: command(),
         },
         command_every: 9,
@@ -53,8 +54,7 @@ fn adversarial_programs_are_covered_or_refused() {
     let effort = Effort {
         native_runs: 1,
         enforced_runs: 12,
-        repeat: false,
-        command: None,
+        ..Effort::default()
     };
     let mut wrong = Vec::new();
     for (name, subject) in adversarial::load().expect("the programs are there") {

@@ -2,6 +2,7 @@
 
 mod archive;
 mod engine_command;
+mod plant;
 mod soak;
 
 use std::path::PathBuf;
@@ -86,13 +87,8 @@ enum Command {
     },
     /// Prints the tables of an earlier run again, and makes its page
     Show { run: String },
-    /// Plants bugs into archives and says whether the machine notices them
-    Plant {
-        #[arg(long, default_value_t = 1)]
-        first_seed: u64,
-        #[arg(long, default_value_t = 10)]
-        programs: u64,
-    },
+    /// Plants bugs into archives, and into Heddle itself where built for it, and says whether the machine notices them
+    Plant(plant::Arguments),
     /// Both verdicts on the corpus's deadlock programs, or those whose names contain a word
     Deadlocks { words: Vec<String> },
     /// Prints the program of a seed
@@ -174,10 +170,7 @@ fn run(command: Option<Command>) -> Result<bool> {
             let run = records::read(&compare::find(&runs(), &run)?)?;
             tables::show(&run, &tables::default_folder()).map(|()| true)
         }
-        Command::Plant {
-            first_seed,
-            programs,
-        } => soak::plant(first_seed, programs),
+        Command::Plant(arguments) => plant::run(&arguments),
         Command::Deadlocks { words } => deadlocks(&words),
         Command::Program(named) => soak::show(&named),
         Command::SoakWorker => heddle_bench::soundness::worker::serve().map(|()| true),

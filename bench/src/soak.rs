@@ -1,17 +1,15 @@
 //! `heddle-bench soak` and `heddle-bench program`: the soundness machine by hand.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use heddle_bench::soundness::adversarial;
 use heddle_bench::soundness::generate::{Level, generate};
-use heddle_bench::soundness::plant::{PLANTS, Plant};
 use heddle_bench::soundness::print::c_source;
 use heddle_bench::soundness::soak::{Plan, soak};
-use heddle_bench::soundness::subject::{SMALL_WORLD, Subject};
-use heddle_bench::soundness::trial::{Effort, Fate, Heddle, Wrong};
+use heddle_bench::soundness::subject::SMALL_WORLD;
+use heddle_bench::soundness::trial::{Effort, Heddle, Wrong};
 use heddle_bench::soundness::worker::Worker;
 
 #[derive(clap::Args)]
@@ -37,6 +35,9 @@ pub(crate) struct Arguments {
     /// Programs at the same time; all processors if left out
     #[arg(long)]
     jobs: Option<usize>,
+    /// Make the solver give up on one in so many questions: archives may grow or say that they are incomplete, but not be wrong
+    #[arg(long)]
+    solver_gives_up: Option<u64>,
     /// Where failing programs are written, made small
     #[arg(long, default_value = "soak-failures")]
     failures: PathBuf,
@@ -69,13 +70,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             native_runs: 1,
             enforced_runs: arguments.runs,
             repeat: true,
+            gives_up: arguments.solver_gives_up.is_some(),
             command: Some(Heddle::find()?.0),
         },
         command_every: 25,
         native_every: 4,
         workers: (arguments.jobs)
             .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
-        environment: Vec::new(),
+        environment: (arguments.solver_gives_up.iter())
+            .map(|rate| {
+                (
+                    "HEDDLE_TEST_SOLVER_TIMEOUTS".to_owned(),
+                    format!("1:{rate}"),
+                )
+            })
+            .collect(),
         failures: Some(arguments.failures.clone()),
         live: true,
     };
@@ -99,6 +108,7 @@ pub(crate) fn adversarial(only: &[String]) -> Result<bool> {
         native_runs: 2,
         enforced_runs: 60,
         repeat: true,
+        gives_up: false,
         command: Some(Heddle::find()?.0),
     };
     let mut fine = true;
@@ -121,45 +131,6 @@ pub(crate) fn adversarial(only: &[String]) -> Result<bool> {
         println!("{name:<24} {:>3} runs  {verdict}", tally.enforced_runs);
     }
     Ok(fine)
-}
-
-/// Plants bugs into the archives of generated programs; true if every one that changes anything was noticed.
-pub(crate) fn plant(first_seed: u64, programs: u64) -> Result<bool> {
-    let mut worker = Worker::new(&[]);
-    let effort = Effort {
-        enforced_runs: 150,
-        ..Effort::default()
-    };
-    let mut fates = BTreeMap::<String, u32>::new();
-    let mut missed = Vec::new();
-    for seed in first_seed..first_seed + programs {
-        for what in PLANTS {
-            let level = if what == Plant::SwapEarly {
-                Level::Unbounded
-            } else {
-                Level::Shapes
-            };
-            let program = generate(seed, level);
-            let subject = Subject::generated(&program, "planted", seed, usize::MAX);
-            let fate = worker.planted(&subject, seed, &effort, what)?;
-            let word = match &fate {
-                Fate::Missed(place) => {
-                    let level = level as u32;
-                    missed.push(format!("{what:?} at {place} in seed {seed} level {level}"));
-                    "Missed".to_owned()
-                }
-                other => format!("{other:?}"),
-            };
-            *fates.entry(format!("{what:?}: {word}")).or_default() += 1;
-        }
-    }
-    for (fate, count) in &fates {
-        println!("{count:>4}  {fate}");
-    }
-    for text in &missed {
-        println!("missed: {text}");
-    }
-    Ok(missed.is_empty())
 }
 
 /// Prints the program of a seed.

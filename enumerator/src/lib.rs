@@ -6,6 +6,7 @@
 pub mod analysis;
 mod error;
 pub mod model;
+pub mod planted;
 pub mod search;
 pub mod symbolic;
 pub mod threads;

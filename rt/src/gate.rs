@@ -7,6 +7,7 @@
 //! Deliberately absent: time-outs as a result, fairness, priorities. The schedule already decided the order.
 //! Orderings and the argument that no wake-up is lost: `rt/README.md`, section "Gate".
 
+use crate::planted::{Bug, is_planted};
 use crate::sys::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sys::{barrier, futex};
 
@@ -73,7 +74,7 @@ impl Counter {
         // Pairs with `heavy` in `sleep`: either we see the sleeper's `wake_at` or it sees our `value`.
         barrier::light();
         // Relaxed: ordered by the barrier above.
-        if self.wake_at.load(Ordering::Relaxed) <= value {
+        if self.wake_at.load(Ordering::Relaxed) <= value && !is_planted(Bug::LostWakeUp) {
             self.wake();
         }
     }

@@ -18,6 +18,7 @@ mod gate;
 mod model;
 mod node;
 mod options;
+mod planted;
 mod report;
 mod start;
 mod stats;

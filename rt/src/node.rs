@@ -12,6 +12,7 @@ use schedules::archive::{ArchivedEdge, ArchivedNode, Node, SiteId};
 use schedules::primitives::NodeOp;
 
 use crate::block::{self, Block, Phase};
+use crate::planted::{Bug, is_planted};
 use crate::{report, stats, trace, walk, world};
 
 /// What a thread is about to do.
@@ -257,15 +258,23 @@ pub(crate) fn enter_slowly(block: *mut Block, found: Found) -> *mut Block {
 /// Waits until the node at the cursor may be performed; false if order was given up.
 fn wait_for_turn(own: &mut Block, node: ArchivedNode) -> bool {
     trace::before(own);
+    if is_planted(Bug::EarlyPublish) {
+        own.line().progress.publish(own.position + 1);
+    }
     if own.entering && !block::is_silent(node.op()) {
-        if !walk::wait_for_old_epoch(own) {
+        if !is_planted(Bug::UnwatchedEpoch) && !walk::wait_for_old_epoch(own) {
             return false;
         }
         own.entering = false;
         own.aim();
     }
     let world = own.world();
-    for edge in own.edges(node) {
+    let most = if is_planted(Bug::OpenGate) {
+        0
+    } else {
+        usize::MAX
+    };
+    for edge in own.edges(node).iter().take(most) {
         // SAFETY: the edges are those of the node at the cursor.
         let (line, target) = unsafe { target(own, *edge) };
         // SAFETY: lines live for ever.

@@ -78,6 +78,11 @@ fn tables() {
         "",
         expect!["rule 4: the plan lacks site10, which an elastic branch needs"],
     );
+    with(
+        "plan decision @a.c:12",
+        "plan decision @a.c:12\nplan decision @a.c:34",
+        expect!["rule 4: the plan has site10 twice"],
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod bad_input;
 mod driver;
 mod enforced;
 mod examples;
+mod faults;
 mod handmade;
 mod long_work;
 mod native;

@@ -57,7 +57,12 @@ fn read(path: &Path) -> Result<(String, Subject)> {
         });
     }
     ensure!(!cases.is_empty(), "{name}: no `// run:` line");
-    Ok((name, Subject { source, cases }))
+    let subject = Subject {
+        source,
+        cases,
+        takes_more: false,
+    };
+    Ok((name, subject))
 }
 
 /// `[3] text`, `[deadlock]` or just text.

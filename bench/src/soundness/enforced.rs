@@ -30,6 +30,16 @@ pub(super) struct Enforced<'a> {
     ways: BTreeMap<Vec<String>, String>,
 }
 
+/// How one run is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// As users run it: nothing watches, so the runtime takes its fast paths.
+    Plain,
+    Logged,
+    /// Logged, with random delays around every node.
+    Delayed(u64),
+}
+
 /// What the runtime says when a schedule ends in a deadlock, and where nothing was explored.
 const DEADLOCK: &str = "reached a deadlock that its archive knows";
 const INCOMPLETE: &str = "the archive is incomplete here";
@@ -53,17 +63,17 @@ impl<'a> Enforced<'a> {
         }
     }
 
-    /// One run per seed of delays, at the same time.
-    pub(super) fn run(
-        &mut self,
-        jitter: &[Option<u64>],
-        tally: &mut Tally,
-    ) -> Result<Option<Finding>> {
+    /// Runs at the same time.
+    pub(super) fn run(&mut self, ways: &[Way], tally: &mut Tally) -> Result<Option<Finding>> {
         let mut started = Vec::new();
-        for (k, seed) in jitter.iter().enumerate() {
+        for (k, way) in ways.iter().enumerate() {
             let trace = self.folder.join(format!("trace{k}"));
-            let delay = seed.map_or(String::new(), |seed| format!("jitter={seed}:"));
-            let options = format!("{delay}trace={}", trace.display());
+            let options = match way {
+                Way::Plain => String::new(),
+                Way::Logged => format!("trace={}", trace.display()),
+                Way::Delayed(seed) => format!("jitter={seed}:trace={}", trace.display()),
+            };
+            let log = (*way != Way::Plain).then_some(trace);
             let mut command = Command::new(self.folder.join("prog"));
             command
                 .args(&self.case.arguments)
@@ -71,15 +81,15 @@ impl<'a> Enforced<'a> {
                 .env("HEDDLE_OPTIONS", &options);
             let stderr = self.folder.join(format!("stderr{k}"));
             let running = Running::start(&mut command, &stderr, self.limit)?;
-            started.push((running, options, trace));
+            started.push((running, options, log));
         }
         let mut ended = Vec::new();
-        for (running, options, trace) in started {
-            ended.push((running.finish()?, options, trace));
+        for (running, options, log) in started {
+            ended.push((running.finish()?, options, log));
         }
-        for (run, options, trace) in ended {
+        for (run, options, log) in ended {
             tally.enforced_runs += 1;
-            if let Err(wrong) = self.judge(&run, &options, &trace, tally) {
+            if let Err(wrong) = self.judge(&run, &options, log.as_deref(), tally) {
                 let (kind, detail) = *wrong;
                 return Ok(Some(Finding::new(kind, &self.case.shown(), detail)));
             }
@@ -91,7 +101,7 @@ impl<'a> Enforced<'a> {
         &mut self,
         run: &Ended,
         options: &str,
-        trace: &Path,
+        log: Option<&Path>,
         tally: &mut Tally,
     ) -> Result<(), Box<(Wrong, String)>> {
         let expected = &self.case.expected;
@@ -115,20 +125,26 @@ impl<'a> Enforced<'a> {
                 _ => {}
             },
         }
-        let followed = match self.conforms(trace, run) {
-            Ok(followed) => followed,
-            Err((kind, said)) => return Err(Box::new((kind, format!("{options}: {said}")))),
-        };
-        tally.conforming += 1;
+        if let Some(log) = log {
+            let followed = match self.conforms(log, run) {
+                Ok(followed) => followed,
+                Err((kind, said)) => return Err(Box::new((kind, format!("{options}: {said}")))),
+            };
+            tally.conforming += 1;
+            // Who calls `exit` ends the others wherever they are, before or after their decisions.
+            if run.end == End::Exit(0) {
+                let way = followed.schedules.iter().map(ToString::to_string).collect();
+                self.ways.entry(way).or_insert_with(|| options.to_owned());
+            }
+        }
         let end = outcome(run).unwrap_or(Outcome::Deadlock);
         self.ends.entry(end).or_insert_with(|| options.to_owned());
-        let way = followed.schedules.iter().map(ToString::to_string).collect();
-        self.ways.entry(way).or_insert_with(|| options.to_owned());
-        match (self.ends.len(), self.ways.len()) {
-            (1, 1) => Ok(()),
-            (1, _) => Err(Box::new((Wrong::NotRepeatable, format!("{:?}", self.ways)))),
-            _ => Err(Box::new((Wrong::NotRepeatable, format!("{:?}", self.ends)))),
-        }
+        let several = match () {
+            () if self.ends.len() > 1 => format!("{:?}", self.ends),
+            () if self.ways.len() > 1 => format!("{:?}", self.ways),
+            () => return Ok(()),
+        };
+        Err(Box::new((Wrong::NotRepeatable, several)))
     }
 
     /// The log is one of the archive, all of it, and goes to exactly one leaf in every epoch.

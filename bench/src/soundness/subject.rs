@@ -18,6 +18,9 @@ pub const SMALL_WORLD: usize = 1 << 16;
 pub struct Subject {
     pub source: String,
     pub cases: Vec<Case>,
+    /// The program takes inputs that are not among the cases: what may happen on those is not known.
+    #[serde(default)]
+    pub takes_more: bool,
 }
 
 /// One input and every way in which the program may end on it.
@@ -69,6 +72,7 @@ impl Subject {
         Self {
             source: c_source(program, note),
             cases: cases.collect(),
+            takes_more: program.raw_inputs && program.inputs > 0,
         }
     }
 }

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use schedules::Archive;
 use serde::{Deserialize, Serialize};
 
-use super::enforced::Enforced;
+use super::enforced::{Enforced, Way};
 use super::launch::{Cores, Ended, Running, use_cores};
 use super::oracle::Outcome;
 use super::plant::{self, Plant};
@@ -30,6 +30,8 @@ pub struct Effort {
     pub enforced_runs: usize,
     /// Enumerate a second time with other jobs and compare.
     pub repeat: bool,
+    /// The solver is made to give up now and then, so that deadlocks may be reported which are none.
+    pub gives_up: bool,
     /// Take the user's road as well, by this command, and compare.
     pub command: Option<PathBuf>,
 }
@@ -231,7 +233,9 @@ impl<'a> Trial<'a> {
     }
 
     fn link_and_run(&mut self, built: &Built, subject: &Subject) -> Result<Option<Finding>> {
-        if let Some(finding) = false_deadlock(&built.archive, subject) {
+        if !self.effort.gives_up
+            && let Some(finding) = false_deadlock(&built.archive, subject)
+        {
             return Ok(Some(finding));
         }
         road::link(self.folder, &built.prepared, &built.archive)?;
@@ -299,11 +303,13 @@ impl<'a> Trial<'a> {
                 let k = turn % cases.len();
                 self.give(&cases[k])?;
                 let at_once = 1 + usize::from(round % 3 == 2);
-                let first = round == 0 && turn < cases.len();
-                let jitter: Vec<Option<u64>> = (0..at_once)
-                    .map(|_| (!first).then(|| self.random.bits() >> 34))
-                    .collect();
-                let found = runs[k].run(&jitter, &mut self.tally)?;
+                let ways = (0..at_once).map(|_| match (round, turn) {
+                    (0, turn) if turn < cases.len() => Way::Logged,
+                    _ if self.random.one_in(4) => Way::Plain,
+                    _ => Way::Delayed(self.random.bits() >> 34),
+                });
+                let ways: Vec<Way> = ways.collect();
+                let found = runs[k].run(&ways, &mut self.tally)?;
                 if found.is_some() {
                     return Ok(found);
                 }
@@ -315,9 +321,9 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The archive has a deadlock although the oracle found none on any input.
+/// The archive has a deadlock although the oracle found none on any input. If it looked at all of them.
 fn false_deadlock(archive: &Archive, subject: &Subject) -> Option<Finding> {
-    let real = subject.cases.iter().any(Case::may_deadlock);
+    let real = subject.takes_more || subject.cases.iter().any(Case::may_deadlock);
     let verdict = schedules::check::check(archive);
     let first = verdict.findings.first().filter(|_| !real)?;
     let sure = if first.is_certain() {

@@ -63,10 +63,16 @@ impl Joiner<'_, '_> {
             return anything;
         };
         let low = self.lower_end(known.low, y).min(high);
-        if low < known.low || high > known.high {
+        Facts::between(width, low, high)
+    }
+
+    /// Did `a` know more about the value than is known about the symbol that now stands for it?
+    pub(super) fn note_widening(&mut self, x: Expr, symbol: Expr) {
+        let (before, after) = (*self.engine.pool.facts(x), self.engine.pool.facts(symbol));
+        let bits = before.zeros & !after.zeros | before.ones & !after.ones;
+        if after.low < before.low || after.high > before.high || bits != 0 {
             self.changed = true;
         }
-        Facts::between(width, low, high)
     }
 
     /// What the path proves of a value where an epoch is entered for the first time: a symbol keeps its own facts, a computed value may have

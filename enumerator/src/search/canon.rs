@@ -240,6 +240,7 @@ impl Joiner<'_, '_> {
         let origin = origin(self.engine);
         let facts = self.interval(x, y);
         let symbol = self.engine.pool.symbol_in(width, origin, facts);
+        self.note_widening(x, symbol);
         self.symbols.insert((x, y), symbol);
         self.used.insert(x, symbol);
         symbol

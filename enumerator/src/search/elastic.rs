@@ -10,6 +10,7 @@ use schedules::primitives::{NodeOp, lookup};
 use super::{Explorer, Path};
 use crate::analysis::SyncEffect;
 use crate::model::{BlockId, FuncId, InstrId};
+use crate::planted::{Bug, is_planted};
 use crate::symbolic::expr::Expr;
 use crate::symbolic::run::{Stop, Until};
 use crate::threads::Attempt;
@@ -47,7 +48,8 @@ impl Explorer<'_, '_> {
         block: BlockId,
         outcomes: &[(u32, Expr)],
     ) -> Option<String> {
-        if self.engine.facts.region(func, block).sync != SyncEffect::Balanced {
+        let is_balanced = self.engine.facts.region(func, block).sync == SyncEffect::Balanced;
+        if !is_balanced && !is_planted(Bug::UnbalancedElastic) {
             let function = &self.engine.module.functions[func];
             let cfg = self.engine.facts.cfg(func);
             if cfg.between(function, block).contains(&block) {

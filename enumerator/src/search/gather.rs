@@ -15,6 +15,7 @@ use super::explore::Ground;
 use super::marked::Marked;
 use super::outcome::{Outcome, Start, Tally};
 use super::{canon, emit, refuse};
+use crate::planted::{Bug, is_planted};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::portable::Malformed;
 use crate::threads::trail::SiteRef;
@@ -190,10 +191,14 @@ impl<'g> Gathered<'g> {
             let known = portable::decode(engine, self.ground.names, &found.world)?;
             let limits = self.ground.limits;
             let (joined, changed) = canon::join(engine, limits, found.joins, &known, &world);
-            if changed {
+            if is_planted(Bug::ForgottenWay) {
+                found.world = portable::encode(engine, &world).into();
+            } else if changed {
                 found.joins += 1;
                 found.world = portable::encode(engine, &joined).into();
-                self.waiting.insert(index);
+                if !is_planted(Bug::SkippedReexploration) {
+                    self.waiting.insert(index);
+                }
             }
             return Ok(Some(found.id));
         }

@@ -58,6 +58,9 @@ impl Marked {
         }
         self.elastic
             .retain(|branch| !self.rigid.contains_key(branch));
+        // One exploration may decide a branch that another passes as elastic. A branch is a node of one kind only.
+        self.decisions
+            .retain(|branch| !self.elastic.contains(branch));
         self.keep_order |= found.keep_order;
         self.prefer_elastic |= found.prefer_elastic;
     }

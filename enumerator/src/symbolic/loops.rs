@@ -15,6 +15,7 @@ use crate::analysis::cfg::LoopId;
 use crate::analysis::trips;
 use crate::analysis::{AbstractObject, Extent, ModSet, SyncEffect};
 use crate::model::{BlockId, FuncId, InstrId, InstrKind, Type};
+use crate::planted::{Bug, is_planted};
 
 /// What a summarized loop counts for in the estimate of work.
 const SUMMARY_COST: u64 = 2_000;
@@ -119,7 +120,12 @@ impl Engine<'_> {
             state.outside_changed();
         }
         self.forget_remembered(state, mods);
-        let ids: Vec<_> = state.memory.keys().copied().collect();
+        let mut ids: Vec<_> = state.memory.keys().copied().collect();
+        if is_planted(Bug::ForgottenWrite) {
+            let written = |id: &ObjId| mods.objects.contains_key(&self.objects.info(*id).kind);
+            let first = ids.iter().position(written);
+            first.map(|at| ids.remove(at));
+        }
         for id in ids {
             let info = self.objects.info(id);
             if info.constant {

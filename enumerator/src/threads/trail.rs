@@ -9,6 +9,7 @@ use std::rc::Rc;
 use schedules::primitives::NodeOp;
 
 use crate::model::{FuncId, InstrId};
+use crate::planted::{Bug, is_planted};
 
 /// A place in the program, before it has an id of the archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -139,6 +140,9 @@ impl Trail {
             }
         }
         edges.sort_unstable();
+        if is_planted(Bug::DroppedEdge) && self.length % 3 == 2 {
+            edges.clear();
+        }
         for event in needed {
             for (own, known) in lane.clock.iter_mut().zip(event.clock.iter()) {
                 *own = (*own).max(*known);

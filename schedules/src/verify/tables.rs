@@ -160,6 +160,10 @@ fn plan(archive: &Archive, problems: &mut Problems) {
     let decisions = planned(&mut plan.decisions.iter().copied());
     let elastic = planned(&mut plan.elastic.iter().map(|elastic| elastic.site));
     planned(&mut plan.unordered.iter().copied());
+    // A branch is either a node of its own or the beginning of arms.
+    for site in decisions.intersection(&elastic) {
+        problems.add(Problem::PlannedTwice(*site));
+    }
     let mut need = |set: &BTreeSet<SiteId>, site: SiteId, needed_as: &'static str| {
         if !set.contains(&site) {
             problems.add(Problem::NotPlanned { site, needed_as });
