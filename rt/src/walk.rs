@@ -130,7 +130,7 @@ pub(crate) fn enter_epoch(own: &mut Block, epoch: EpochId, slot: u16) -> bool {
     own.slot = slot;
     own.epoch = epoch.0;
     own.instance += 1;
-    own.epoch_base = own.position;
+    own.epoch_base = own.peers()[usize::from(slot)].base;
     own.step = archived.root.0.to_native();
     own.entering = false;
     own.phase = Phase::Running;
