@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// With --native: no more than N threads live at once
     #[arg(long, value_name = "N", requires = "native")]
     threads: Option<u32>,
-    /// With --native: give up after so many different situations
+    /// With --native: give up after so many different situations, or the work that as many usually take
     #[arg(long, value_name = "N", default_value_t = Limits::default().states, requires = "native")]
     states: u64,
     /// With --native: writes an archive for each finding, for `heddle inspect` and `heddle build --archive`
@@ -121,10 +121,7 @@ fn native(arguments: &Arguments) -> Result<(schedules::check::Verdict, Archive)>
         assumptions: &arguments.assume,
         threads: arguments.threads,
     })?;
-    let found = subject.explore(Limits {
-        states: arguments.states,
-        ..Limits::default()
-    })?;
+    let found = subject.explore(Limits::of_states(arguments.states))?;
     let verdict = native::verdict(&subject, &found);
     if let Some(folder) = &arguments.save {
         native::save(folder, &verdict, &found)?;

@@ -14,7 +14,6 @@ use crate::cc::compile::is_lto;
 use crate::cc::elf::File;
 use crate::cc::link::{is_compile_only, is_linker_option};
 use crate::extract;
-use crate::installation;
 use crate::vet::vet;
 
 /// A program that enumerator and instrumenter can take.
@@ -71,7 +70,7 @@ impl Inputs {
             }
         }
         // `#include <heddle.h>` works wherever Heddle is; the user's own folders come first.
-        if let Some(folder) = installation::header_folder() {
+        if let Some(folder) = crate::cc::header::folder() {
             inputs.compile_flags.push("-idirafter".into());
             inputs.compile_flags.push(folder.into());
         }

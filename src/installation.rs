@@ -31,16 +31,6 @@ pub(crate) fn runtime_library() -> Result<PathBuf> {
     );
 }
 
-/// The folder of `heddle.h`, if it is where it should be.
-pub(crate) fn header_folder() -> Option<PathBuf> {
-    let executable = std::env::current_exe().ok()?;
-    let mut places = executable.ancestors().skip(2).take(2);
-    places
-        .by_ref()
-        .flat_map(|folder| [folder.join("include"), folder.join("rt/include")])
-        .find(|folder| folder.join("heddle.h").is_file())
-}
-
 fn runtime_places(executable: &Path) -> Vec<PathBuf> {
     let Some(folder) = executable.parent() else {
         return Vec::new();

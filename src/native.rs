@@ -4,12 +4,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use enumerator::analysis::locks::Site;
-use enumerator::search::native::nesting::Suspect;
-use enumerator::search::native::{ASSUMED, Limits, Native};
+use enumerator::search::native::suspect::{Reason, Suspect};
+use enumerator::search::native::{ASSUMED, Limits, Native, Place};
 use schedules::Archive;
 use schedules::check::native::{Search, of_witnesses};
-use schedules::check::{Explored, Line, Note, Verdict, Warning};
+use schedules::check::{Blocked, Cause, Explored, Finding, Line, Verdict};
 
 use crate::input::{Inputs, Prepared};
 use crate::progress::{Reporter, Voice};
@@ -99,32 +98,59 @@ pub(crate) fn verdict(subject: &Subject, found: &Native) -> Verdict {
     of_witnesses(search, &found.witnesses)
 }
 
-/// Cycles of locks that the program's text allows, as warnings.
-fn suspicions(found: &Native) -> Vec<Warning> {
-    let line = |site: &Site| {
-        let place = &found.places[site];
-        Line {
-            file: place.file.clone(),
-            line: place.line,
-            column: place.column,
-        }
+/// What the program's text allows, where not every order was followed.
+fn suspicions(found: &Native) -> Vec<Finding> {
+    found.suspects.iter().map(suspicion).collect()
+}
+
+fn suspicion(suspect: &Suspect) -> Finding {
+    let cause = match &suspect.reason {
+        Reason::LockCycle => Cause::LockCycle,
+        Reason::Relock => Cause::Relock,
+        Reason::JoinCycle => Cause::JoinCycle,
+        Reason::LostWakeUp { signals } => Cause::LostWakeUp {
+            signals: signals.iter().map(line).collect(),
+        },
+        Reason::NobodySignals => Cause::NobodySignals,
+        Reason::MixedCycle => Cause::MixedCycle,
+        Reason::SemaphoreStarved => Cause::SemaphoreStarved,
+        Reason::BarrierNeverFull => Cause::BarrierNeverFull,
+        Reason::OwnerEnded => Cause::OwnerEnded,
     };
-    let note = |(wants, held): &(Site, Site)| Note {
-        text: format!(
-            "a lock is taken in {} while holding one that was taken at {} in {}",
-            found.places[wants].function,
-            line(held),
-            found.places[held].function
-        ),
-        at: line(wants),
+    let count = suspect.members.len();
+    let waits_for = |index: usize| match &suspect.reason {
+        Reason::LockCycle | Reason::JoinCycle => vec![((index + 1) % count) as u16],
+        Reason::Relock => vec![index as u16],
+        _ => Vec::new(),
     };
-    let warning = |suspect: &Suspect| {
-        let notes: Vec<Note> = suspect.members.iter().map(note).collect();
-        let at = notes.iter().map(|note| note.at.clone()).min()?;
-        let message = "locks may be taken in a cycle; whether a run can close it was not found out";
-        Some(Warning::new("lock-order", at, message.to_owned(), notes))
-    };
-    found.suspects.iter().filter_map(warning).collect()
+    let members = suspect.members.iter().enumerate();
+    let threads = members.map(|(index, member)| Blocked {
+        slot: index as u16,
+        entry: member.entry.clone(),
+        created: member.created.as_ref().map(line),
+        operation: schedules::text::op_name(member.op),
+        object: member.object.clone(),
+        stack: member
+            .stack
+            .iter()
+            .map(|place| (place.function.clone(), line(place)))
+            .collect(),
+        holds: member
+            .holds
+            .iter()
+            .map(|(name, place)| (name.clone(), line(place)))
+            .collect(),
+        waits_for: waits_for(index),
+    });
+    schedules::check::native::suspicion(cause, threads.collect())
+}
+
+fn line(place: &Place) -> Line {
+    Line {
+        file: place.file.clone(),
+        line: place.line,
+        column: place.column,
+    }
 }
 
 pub(crate) fn is_archive(path: &Path) -> bool {

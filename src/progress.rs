@@ -163,6 +163,9 @@ impl Drop for Reporter {
 
 /// Everything in words.
 fn line(progress: &Progress, elapsed: Duration) -> String {
+    if progress.situations > 0 {
+        return situations(progress, elapsed);
+    }
     let mut text = format!(
         "{}s: {} explorations of {} known epochs, {} schedules, {} decisions, {} queries, {} steps/s, {} MB",
         elapsed.as_secs(),
@@ -184,11 +187,34 @@ fn line(progress: &Progress, elapsed: Duration) -> String {
     text
 }
 
+/// The same where the orders of a program without Heddle are followed.
+fn situations(progress: &Progress, elapsed: Duration) -> String {
+    let at = match progress.at.as_str() {
+        "" => String::new(),
+        at => format!(", at {at}"),
+    };
+    format!(
+        "{}s: {} situations, {} queries, {} steps/s, {} MB{at}",
+        elapsed.as_secs(),
+        progress.situations,
+        progress.queries,
+        rate(progress.steps, elapsed),
+        progress.peak_memory >> 20,
+    )
+}
+
 /// Letters of the bar itself.
 const BAR: usize = 16;
 
 /// The same for a terminal, never longer than a line: what wraps cannot be redrawn.
 fn bar(progress: &Progress, elapsed: Duration, width: usize) -> String {
+    let fits = |text: &str| -> String {
+        let letters = text.trim_end().chars();
+        letters.take(width.saturating_sub(1)).collect()
+    };
+    if progress.situations > 0 {
+        return fits(&situations(progress, elapsed));
+    }
     // Epochs are explored again when more ways lead to them.
     let known = progress.epochs_known.max(1);
     let done = progress.epochs_done.min(known);
@@ -203,10 +229,7 @@ fn bar(progress: &Progress, elapsed: Duration, width: usize) -> String {
         elapsed.as_secs(),
         progress.at
     );
-    text.trim_end()
-        .chars()
-        .take(width.saturating_sub(1))
-        .collect()
+    fits(&text)
 }
 
 fn json(event: &'static str, progress: &Progress, elapsed: Duration) -> Json {
@@ -216,6 +239,7 @@ fn json(event: &'static str, progress: &Progress, elapsed: Duration) -> Json {
         ("epochs_done", progress.epochs_done.into()),
         ("epochs_known", progress.epochs_known.into()),
         ("epochs_reused", progress.epochs_reused.into()),
+        ("situations", progress.situations.into()),
         ("schedules", progress.schedules.into()),
         ("decisions", progress.decisions.into()),
         ("queries", progress.queries.into()),
@@ -245,6 +269,7 @@ mod tests {
             peak_memory: 30 << 20,
             at: "pool.c:88".into(),
             ended: None,
+            situations: 0,
         }
     }
 
@@ -266,6 +291,19 @@ mod tests {
             "█████████░░░░░░░ 3/5 known epochs  12 schedules  400 steps/s  30 MB  2s  pool.c:88"
         );
         assert_eq!(bar(&example(), Duration::ZERO, 30).chars().count(), 29);
+    }
+
+    #[test]
+    fn orders_are_counted_by_situations() {
+        let progress = Progress {
+            situations: 400,
+            ..example()
+        };
+        assert_eq!(
+            line(&progress, Duration::from_secs(2)),
+            "2s: 400 situations, 7 queries, 500 steps/s, 30 MB, at pool.c:88"
+        );
+        assert!(bar(&progress, Duration::from_secs(2), 30).starts_with("2s: 400 situations"));
     }
 
     #[test]

@@ -123,6 +123,10 @@ fn find(arguments: &Arguments, subject: &Subject) -> Result<(Archive, Finding)> 
     let all: Vec<String> = known.iter().map(|finding| finding.id.clone()).collect();
     match (witness_of(&found.witnesses, id), named(known, id)) {
         (Some(witness), Some(finding)) => Ok((witness.clone(), finding)),
+        (None, Some(_)) => fail!(
+            WrongUse,
+            "{id} comes from the program's text; no order that leads there was followed, so none can be shown"
+        ),
         _ if all.is_empty() => fail!(WrongUse, "{id}: no such finding; there is none"),
         _ => fail!(
             WrongUse,

@@ -93,6 +93,8 @@ impl Default for Options {
 /// How far the enumeration is.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
+    /// Of the program without Heddle: different situations seen.
+    pub situations: u64,
     pub epochs_done: usize,
     pub epochs_known: usize,
     /// Results taken from the store of an earlier run.

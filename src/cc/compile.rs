@@ -19,6 +19,7 @@ pub(super) fn compile(
     invocation: &Invocation,
 ) -> std::io::Result<std::process::ExitCode> {
     let mut command = bitcode_flags(invocation);
+    command.extend(header_flags(invocation.sources()));
     command.extend(arguments.iter().filter(|a| !is_lto(a)).cloned());
     let status = run_compiler(compiler, &command)?;
     if status == Status::SUCCESS {
@@ -43,6 +44,16 @@ pub(super) fn bitcode_flags(invocation: &Invocation) -> Vec<OsString> {
         flags.extend(["-Xclang", "-disable-O0-optnone"].map(OsString::from));
     }
     flags
+}
+
+/// `#include <heddle.h>` works wherever Heddle is; every other folder comes first. Assembly without preprocessor includes nothing, and
+/// clang would warn.
+pub(super) fn header_flags<'a>(mut sources: impl Iterator<Item = &'a PathBuf>) -> Vec<OsString> {
+    let includes = |source: &PathBuf| source.extension().is_none_or(|extension| extension != "s");
+    match super::header::folder().filter(|_| sources.any(includes)) {
+        Some(folder) => vec!["-idirafter".into(), folder.into()],
+        None => Vec::new(),
+    }
 }
 
 /// Link-time optimization would leave bitcode in place of a native object.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::arguments::{Invocation, Word};
-use super::compile::{bitcode_flags, finish_object, is_lto};
+use super::compile::{bitcode_flags, finish_object, header_flags, is_lto};
 use super::elf::{File, Kind, append_section, rewrite_object};
 use super::record::{LINK_SECTION, Link, Native, UNIT_SECTION};
 use super::scratch::Scratch;
@@ -31,7 +31,9 @@ const COMPILE_ONLY: &[&str] = &[
 pub(super) fn link(compiler: &PathBuf, invocation: &Invocation) -> std::io::Result<ExitCode> {
     let has_sources = invocation.sources().next().is_some();
     if has_sources && invocation.has_option(SIDE_FILES) {
-        return run_compiler(compiler, &all_words(invocation)).map(ExitCode::from);
+        let mut words = header_flags(invocation.sources());
+        words.extend(all_words(invocation));
+        return run_compiler(compiler, &words).map(ExitCode::from);
     }
     let scratch = if has_sources {
         Some(Scratch::new()?)
@@ -98,6 +100,7 @@ fn compile_arguments(
     object: &Path,
 ) -> Vec<OsString> {
     let mut arguments = bitcode_flags(invocation);
+    arguments.extend(header_flags(std::iter::once(&source.to_path_buf())));
     for parts in invocation.options() {
         let name = parts[0].to_string_lossy();
         let is_output = name.starts_with("-o") && !name.starts_with("-object");

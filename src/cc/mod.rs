@@ -17,6 +17,7 @@ mod archive;
 pub(crate) mod arguments;
 pub(crate) mod compile;
 pub(crate) mod elf;
+pub(crate) mod header;
 pub(crate) mod link;
 pub(crate) mod record;
 mod scratch;
@@ -64,7 +65,11 @@ pub(crate) fn run(language: Language, arguments: &[OsString]) -> ExitCode {
         return replace_process(&compiler, arguments);
     };
     let outcome = match invocation.mode {
-        Mode::AsItIs => return replace_process(&compiler, arguments),
+        Mode::AsItIs => {
+            let mut words = compile::header_flags(invocation.sources());
+            words.extend(arguments.iter().cloned());
+            return replace_process(&compiler, &words);
+        }
         Mode::Compile => compile::compile(&compiler, arguments, &invocation),
         Mode::Link => link::link(&compiler, &invocation),
     };

@@ -32,12 +32,17 @@ fn word(verdict: &Verdict) -> String {
     let is_open = |finding: &&Finding| finding.suppressed.is_none();
     let open = verdict.findings.iter().filter(is_open).count();
     let is_native = verdict.scope == Scope::Native;
+    let mut certain = verdict.findings.iter().filter(is_open);
+    let sure = certain.any(Finding::is_certain);
     let followed = verdict.explored.is_none_or(|explored| explored.complete);
     let mut word = match (open, verdict.gaps.is_empty() && followed) {
         (0, _) if all > 0 => "no other deadlock".to_owned(),
         (0, true) if is_native => "deadlock-free without Heddle, too".to_owned(),
         (0, true) => "deadlock-free".to_owned(),
         (0, false) => "no deadlock found, but not everything is covered".to_owned(),
+        (open, _) if is_native && !sure => {
+            format!("{} without Heddle", counted(open, "possible deadlock"))
+        }
         (open, _) if is_native => format!("{} without Heddle", counted(open, "deadlock")),
         (open, _) => counted(open, "deadlock"),
     };
@@ -194,10 +199,13 @@ fn also(thread: &Blocked, names: &BTreeMap<u16, String>) -> String {
 
 fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
-    facts.push(match finding.condition.as_slice() {
-        [] => ("happens", "always when this point is reached".to_owned()),
-        conjuncts => ("happens if", conjuncts.join(" and ")),
-    });
+    // What comes from the text alone has neither a condition nor a schedule.
+    let is_seen = finding.leaves > 0;
+    match finding.condition.as_slice() {
+        _ if !is_seen => {}
+        [] => facts.push(("happens", "always when this point is reached".to_owned())),
+        conjuncts => facts.push(("happens if", conjuncts.join(" and "))),
+    }
     if !finding.input.is_empty() {
         let values = finding
             .input
@@ -213,13 +221,14 @@ fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
         facts.push(("found on", format!("{} paths", finding.leaves)));
     }
     let visits: Vec<String> = finding.route.iter().map(ToString::to_string).collect();
-    facts.push(match visits.as_slice() {
-        [] => (
+    match visits.as_slice() {
+        _ if !is_seen => {}
+        [] => facts.push((
             "schedule",
             "in an epoch that the program's beginning does not lead to".to_owned(),
-        ),
-        visits => ("schedule", visits.join(", then ")),
-    });
+        )),
+        visits => facts.push(("schedule", visits.join(", then "))),
+    }
     for visit in &finding.route {
         for decision in &visit.decisions {
             facts.push(("decided", format!("{}: {decision}", visit.epoch)));

@@ -12,6 +12,7 @@ use crate::output::{Look, Style, fold};
 pub(crate) fn render(report: &Report, sources: &Sources, look: Look) -> String {
     let mut terminal = Terminal {
         sources,
+        program: &report.program,
         look,
         has_archive: report.has_archive,
         out: String::new(),
@@ -32,6 +33,8 @@ pub(crate) fn render(report: &Report, sources: &Sources, look: Look) -> String {
 
 struct Terminal<'a> {
     sources: &'a Sources,
+    /// Stands where a place should, if there is none.
+    program: &'a str,
     look: Look,
     has_archive: bool,
     out: String,
@@ -61,7 +64,8 @@ impl Terminal<'_> {
 
     fn diagnostic(&mut self, diagnostic: &Diagnostic) {
         let look = self.look;
-        let at = diagnostic.at.as_ref().map_or("?".to_owned(), place);
+        let at = diagnostic.at.as_ref();
+        let at = at.map_or_else(|| self.program.to_owned(), place);
         let severity = look.paint(
             style(diagnostic.severity),
             &format!("{}:", diagnostic.severity.word()),

@@ -6,6 +6,19 @@ use schedules::Archive;
 
 use crate::workshop::Workshop;
 
+/// The compiler finds `heddle.h` by itself, in every mode that reads sources, and says nothing where there is nothing to find.
+#[test]
+fn the_compiler_knows_the_header() {
+    let shop = Workshop::with(&["assumed.c"]);
+    shop.shell(
+        "$HEDDLE cc -Werror -c assumed.c && $HEDDLE cc -Werror assumed.o -o linked -lpthread && \
+         $HEDDLE cc -Werror assumed.c -o direct -lpthread && $HEDDLE cc -E assumed.c > text && ./linked 2 && ./direct 2 && \
+         echo 'nop' > empty.s && $HEDDLE cc -Werror -c empty.s",
+    )
+    .exits(0)
+    .says(&["2\n2\n"]);
+}
+
 #[test]
 fn an_assumption_bounds_the_schedules_and_is_checked() {
     let shop = Workshop::with(&["assumed.c"]);

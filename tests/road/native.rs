@@ -40,6 +40,125 @@ fn verdicts_on_the_corpus_are_right() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
+/// Inputs that nobody assumed: orders of every length. What is found is certain; what is not is never called free.
+#[test]
+fn orders_without_end_are_given_up() {
+    let workshop = Workshop::new();
+    let relock = corpus("deadlock/relock.c");
+    let found = workshop
+        .heddle(["check", "--native", "--json", &relock])
+        .exits(1);
+    let id = only_id(&found.stdout);
+    assert!(id.starts_with("relock-"), "{id}");
+    assert!(found.stdout.contains(r#""confidence": "certain""#));
+    // An input that people can type, and it happens.
+    assert!(
+        found.stdout.contains(r#""name": "argc", "value": "2""#),
+        "{}",
+        found.stdout
+    );
+    workshop.heddle(["replay", id.as_str(), &relock]).exits(0);
+    let fixed = workshop
+        .heddle([
+            "check",
+            "--native",
+            "--json",
+            "--states=2000",
+            &relock,
+            "--",
+            "-DFIXED",
+        ])
+        .exits(0);
+    assert!(
+        fixed.stdout.contains(r#""verdict": "incomplete""#)
+            && fixed.stdout.contains("orders beyond"),
+        "{}",
+        fixed.stdout
+    );
+    workshop
+        .heddle([
+            "check",
+            "--native",
+            "--fail-on=incomplete",
+            "--states=2000",
+            &relock,
+            "--",
+            "-DFIXED",
+        ])
+        .exits(1);
+}
+
+fn corpus(name: &str) -> String {
+    format!("{}/bench/corpus/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A cycle behind more rounds than are followed: the program's text shows it, as possible.
+#[test]
+fn what_orders_do_not_reach_the_text_shows() {
+    let workshop = Workshop::new();
+    workshop.write("late.c", LATE);
+    let report = workshop
+        .heddle(["check", "--native", "--json", "--states=300", "late.c"])
+        .exits(1)
+        .stdout;
+    for said in [
+        r#""kind": "lock-cycle""#,
+        r#""confidence": "possible""#,
+        r#""complete": false"#,
+        r#""leaves": 0"#,
+    ] {
+        assert!(report.contains(said), "{said}\n{report}");
+    }
+    workshop
+        .heddle([
+            "check",
+            "--native",
+            "--fail-on=certain",
+            "--states=300",
+            "late.c",
+        ])
+        .exits(0)
+        .says(&["1 possible deadlock without Heddle"]);
+    let id = only_id(&report);
+    workshop
+        .heddle(["replay", id.as_str(), "late.c"])
+        .exits(2)
+        .complains(&["comes from the program's text"]);
+}
+
+/// Opposite orders, but one of them only in the last of many rounds.
+const LATE: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+static int rounds, done;
+static void *forth(void *p) {
+    for (int i = 0; i < rounds; i++) { pthread_mutex_lock(&a); done++; pthread_mutex_unlock(&a); }
+    pthread_mutex_lock(&a);
+    pthread_mutex_lock(&b);
+    pthread_mutex_unlock(&b);
+    pthread_mutex_unlock(&a);
+    return p;
+}
+static void *back(void *p) {
+    for (int i = 0; i < rounds; i++) { pthread_mutex_lock(&a); done++; pthread_mutex_unlock(&a); }
+    pthread_mutex_lock(&b);
+    pthread_mutex_lock(&a);
+    pthread_mutex_unlock(&a);
+    pthread_mutex_unlock(&b);
+    return p;
+}
+int main(int argc, char **argv) {
+    pthread_t one, two;
+    rounds = 1000 + (argc > 1 ? atoi(argv[1]) & 1023 : 0);
+    pthread_create(&one, 0, forth, 0);
+    pthread_create(&two, 0, back, 0);
+    pthread_join(one, 0);
+    pthread_join(two, 0);
+    return 0;
+}
+"#;
+
 /// Two workers take two locks in opposite orders if the input says so.
 const OPPOSITE: &str = r#"
 #include <pthread.h>

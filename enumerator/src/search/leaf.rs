@@ -6,6 +6,7 @@ use schedules::archive::{Held, InputValue, Next, StepId, Stuck};
 
 use super::marked::Branch;
 use super::{Explorer, Path, emit};
+use crate::model::Cmp;
 use crate::symbolic::expr::{Assignment, Expr, Origin, Pool};
 use crate::symbolic::solver::Answer;
 use crate::threads::trail::SiteRef;
@@ -142,7 +143,7 @@ impl Explorer<'_, '_> {
             .map(|symbol| pool.display(*symbol).to_string())
             .collect();
         let model = match self.engine.solver.check(&self.engine.pool, conjuncts) {
-            Answer::Sat(model) => model,
+            Answer::Sat(model) => self.smaller(conjuncts, &exact, model),
             Answer::Unsat | Answer::Unknown => {
                 let unsolved = "whether the condition can hold: the solver gave up".to_owned();
                 return (self.unknown_facts(vec![unsolved]), false);
@@ -154,6 +155,33 @@ impl Explorer<'_, '_> {
             .collect();
         values.extend(self.unknown_facts(facts));
         (values, vague.is_empty() && self.first_epoch_runs)
+    }
+
+    /// The same with small numbers where small ones do: people have to type them.
+    fn smaller(
+        &mut self,
+        conjuncts: &[Expr],
+        symbols: &[Expr],
+        mut model: Assignment,
+    ) -> Assignment {
+        let mut all = conjuncts.to_vec();
+        for &symbol in symbols {
+            let width = self.engine.pool.width(symbol);
+            for most in SMALL.into_iter().filter(|_| width >= 8) {
+                let bound = self.engine.pool.constant(width, most);
+                let is_small = self.engine.pool.cmp(Cmp::Ule, symbol, bound);
+                all.push(is_small);
+                if model.get(symbol).unwrap_or(0) <= most {
+                    break;
+                }
+                if let Answer::Sat(found) = self.engine.solver.check(&self.engine.pool, &all) {
+                    model = found;
+                    break;
+                }
+                all.pop();
+            }
+        }
+        model
     }
 
     /// Facts that were approximated, each once, in the form that a leaf keeps them.
@@ -193,6 +221,9 @@ impl Explorer<'_, '_> {
         })
     }
 }
+
+/// What small numbers of an example are tried, the smallest first.
+const SMALL: [u128; 3] = [3, 20, 120];
 
 /// A value that the user or the world gives, and not one that stands for something approximated.
 fn is_input(pool: &Pool, symbol: Expr) -> bool {

@@ -37,6 +37,8 @@ pub(super) struct Counts {
     pub(super) queries: AtomicU64,
     pub(super) leaves: AtomicUsize,
     pub(super) decisions: AtomicUsize,
+    /// Without Heddle: different situations.
+    pub(super) situations: AtomicU64,
     pub(super) epochs_done: AtomicUsize,
     pub(super) epochs_known: AtomicUsize,
     /// Epochs whose result was stored by an earlier run.
@@ -146,6 +148,7 @@ impl Live {
     fn progress(&self) -> Progress {
         let counts = &self.counts;
         Progress {
+            situations: counts.situations.load(Ordering::Relaxed),
             epochs_done: counts.epochs_done.load(Ordering::Relaxed),
             epochs_known: counts.epochs_known.load(Ordering::Relaxed),
             epochs_reused: counts.reused.load(Ordering::Relaxed),

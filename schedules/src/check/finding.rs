@@ -111,7 +111,7 @@ pub struct Finding {
     pub route: Vec<Visit>,
     /// The last epoch's events in an order that leads there.
     pub events: Vec<Event>,
-    /// How many deadlock leaves show this cause.
+    /// How many deadlock leaves show this cause; 0 if it comes from the program's text.
     pub leaves: usize,
     /// Why the user does not want to hear of it, if a suppression matches.
     pub suppressed: Option<String>,

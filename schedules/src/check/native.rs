@@ -1,6 +1,6 @@
 //! The verdict on the unconstrained program, from archives that each lead into one of its deadlocks.
 
-use super::{Explored, Finding, Scope, Verdict, Warning, check, merge};
+use super::{Blocked, Cause, Confidence, Explored, Finding, Scope, Verdict, check, merge, name};
 use crate::archive::Archive;
 use crate::paths::Counts;
 
@@ -18,12 +18,33 @@ pub struct Search {
     /// What it did not follow.
     pub gaps: Vec<(String, Option<String>)>,
     /// What the program's text lets happen, where not every order was followed.
-    pub suspicions: Vec<Warning>,
+    pub suspicions: Vec<Finding>,
+}
+
+/// A finding that comes from the program's text: no order that leads there was followed.
+pub fn suspicion(cause: Cause, threads: Vec<Blocked>) -> Finding {
+    let unknown = "whether a run gets there: it comes from the program's text, and not every order could be followed";
+    Finding {
+        id: String::new(),
+        cause,
+        threads,
+        others: Vec::new(),
+        condition: Vec::new(),
+        input: Vec::new(),
+        confidence: Confidence::Possible {
+            unknown: vec![unknown.to_owned()],
+        },
+        route: Vec::new(),
+        events: Vec::new(),
+        leaves: 0,
+        suppressed: None,
+    }
 }
 
 /// The deadlocks of the witnesses as findings of the program.
 ///
-/// A witness that shows no deadlock is a fault of ours; the verdict then claims nothing.
+/// A witness that shows no deadlock is a fault of ours; the verdict then claims nothing. What is only suspected is left out where a witness
+/// shows threads waiting at the same places.
 pub fn of_witnesses(mut search: Search, witnesses: &[Archive]) -> Verdict {
     let mut findings: Vec<Finding> = Vec::new();
     let mut counts = Counts::default();
@@ -42,6 +63,11 @@ pub fn of_witnesses(mut search: Search, witnesses: &[Archive]) -> Verdict {
             }
         }
     }
+    let suspicions = search.suspicions.into_iter();
+    let news: Vec<Finding> = suspicions
+        .filter(|suspicion| !findings.iter().any(|known| shows(known, suspicion)))
+        .collect();
+    findings.extend(name(news));
     Verdict {
         program: search.program,
         scope: Scope::Native,
@@ -49,10 +75,20 @@ pub fn of_witnesses(mut search: Search, witnesses: &[Archive]) -> Verdict {
         thread_bound: search.thread_bound,
         assumptions: search.assumptions,
         findings,
-        warnings: search.suspicions,
+        warnings: Vec::new(),
         gaps: search.gaps,
         explored: Some(search.explored),
     }
+}
+
+/// Every thread of the suspicion waits where one of the finding does.
+fn shows(finding: &Finding, suspicion: &Finding) -> bool {
+    let at = |thread: &Blocked| thread.stack.first().cloned();
+    let waits = |thread: &Blocked| {
+        let mut all = finding.threads.iter().chain(&finding.others);
+        all.any(|other| at(other) == at(thread))
+    };
+    suspicion.threads.iter().all(waits)
 }
 
 /// Whose turn it is, call by call of thread functions, on the way into a witness's deadlock.

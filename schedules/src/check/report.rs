@@ -130,6 +130,7 @@ impl Report<'_> {
             line!(self, "  signalled before at: {}", places.join(", "));
         }
         match finding.condition.as_slice() {
+            _ if finding.leaves == 0 => {}
             [] => line!(self, "  happens: always when this point is reached"),
             conjuncts => line!(self, "  happens if: {}", conjuncts.join(" and ")),
         }

@@ -21,6 +21,7 @@ pub(super) struct Course<'a> {
     pub(super) leftover: &'a [Option<BTreeSet<ThreadId>>],
     pub(super) threads: &'a mut Threads,
     pub(super) me: ThreadId,
+    pub(super) watched: &'a BTreeSet<Site>,
     /// Functions that create or join, themselves or through what they call.
     pub(super) active: Vec<bool>,
     pub(super) entry: BTreeMap<FuncId, Living>,
@@ -55,6 +56,7 @@ impl Course<'_> {
         let entry = self.entry[&func].clone();
         if !self.active[func.index()] {
             for (id, instr) in function.instrs.iter() {
+                self.watch((func, id), &entry);
                 if instr.call().is_some() {
                     self.call(func, id, instr, &mut entry.clone(), work);
                 }
@@ -68,6 +70,7 @@ impl Course<'_> {
             let mut living = before[&block].clone();
             let mut ended = false;
             for (id, instr) in function.block_instrs(block) {
+                self.watch((func, id), &living);
                 if instr.call().is_some() && !self.call(func, id, instr, &mut living, work) {
                     ended = true;
                     break;
@@ -87,6 +90,13 @@ impl Course<'_> {
                     blocks.insert(next);
                 }
             }
+        }
+    }
+
+    fn watch(&mut self, site: Site, living: &Living) {
+        if self.watched.contains(&site) {
+            let known = self.threads.living.entry((self.me, site));
+            known.or_default().extend(living.keys());
         }
     }
 
@@ -172,7 +182,17 @@ impl Course<'_> {
     }
 
     fn join(&mut self, site: Site, living: &mut Living) {
-        if let Some(id) = self.joins.single(site)
+        let Some(candidates) = self.joins.single(site) else {
+            return;
+        };
+        // Who creates one of several must be followed here, or it is not known which was created last.
+        let mine = BTreeSet::from([self.me]);
+        let followed = |id: &ThreadId| self.creators[id.index()] == mine;
+        if candidates.len() > 1 && !candidates.iter().all(followed) {
+            return;
+        }
+        let mut alive = candidates.iter().filter(|id| living.contains_key(id));
+        if let (Some(&id), None) = (alive.next(), alive.next())
             && living.get(&id) == Some(&Alive::One)
         {
             self.dead(id, living);

@@ -1,8 +1,9 @@
 //! Joins that surely wait for a class of threads.
 //!
-//! *One*: the handle is read from exactly the place where the creation wrote it, and nothing else writes there.
+//! *One*: the handle is read from exactly the place where creations write it, and nothing else writes there. Where several creations do,
+//! the handle is that of the only one of them that may be alive: one that was written over and not joined would still be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schedules::ids::Table;
 use schedules::primitives::NodeOp;
@@ -17,7 +18,7 @@ use crate::model::{BlockId, FuncId, Function, InstrKind, Module, Value};
 /// What joins wait for.
 #[derive(Default)]
 pub(super) struct Joins {
-    single: BTreeMap<Site, ThreadId>,
+    single: BTreeMap<Site, BTreeSet<ThreadId>>,
 }
 
 impl Joins {
@@ -51,25 +52,34 @@ impl Joins {
                 let Some(read) = exact(facts, func, pointer) else {
                     continue;
                 };
-                let mut candidates = written.iter().filter(|(_, (site, into))| {
+                let candidates = written.iter().filter(|(_, (site, into))| {
                     exact(facts, site.0, into) == Some(read)
                         && (single.contains(&read.0)
                             || site.0 == func && same_alloca(function, into, pointer))
                 });
-                let Some((thread, (site, _))) = candidates.next() else {
-                    continue;
-                };
-                if candidates.next().is_none() && only_writer(module, facts, *site, read) {
-                    joins.single.insert((func, id), *thread);
+                let (threads, sites): (BTreeSet<ThreadId>, BTreeSet<Site>) = candidates
+                    .map(|(thread, (site, _))| (*thread, *site))
+                    .unzip();
+                if !threads.is_empty() && only_writers(module, facts, &sites, read) {
+                    joins.single.insert((func, id), threads);
                 }
             }
         }
         joins
     }
 
-    /// The class whose one thread is surely over after this join.
-    pub(super) fn single(&self, site: Site) -> Option<ThreadId> {
-        self.single.get(&site).copied()
+    /// The classes one thread of which is surely over after this join.
+    pub(super) fn single(&self, site: Site) -> Option<&BTreeSet<ThreadId>> {
+        self.single.get(&site)
+    }
+
+    /// Joins that can only be for one class.
+    pub(super) fn singles(&self) -> BTreeMap<Site, ThreadId> {
+        let only = |(site, threads): (&Site, &BTreeSet<ThreadId>)| {
+            let first = threads.first().filter(|_| threads.len() == 1)?;
+            Some((*site, *first))
+        };
+        self.single.iter().filter_map(only).collect()
     }
 
     /// True if a loop of joins waits for all that a loop of creations made.
@@ -117,8 +127,13 @@ fn same_alloca(function: &Function, a: &Value, b: &Value) -> bool {
     a == b && in_entry(&a)
 }
 
-/// True if nothing but the creation writes the handle.
-fn only_writer(module: &Module, facts: &Facts, creation: Site, place: LockPlace) -> bool {
+/// True if nothing but these creations writes the handle.
+fn only_writers(
+    module: &Module,
+    facts: &Facts,
+    creations: &BTreeSet<Site>,
+    place: LockPlace,
+) -> bool {
     let Offset::Exact(start) = place.1 else {
         return false;
     };
@@ -137,7 +152,7 @@ fn only_writer(module: &Module, facts: &Facts, creation: Site, place: LockPlace)
                     | InstrKind::VaArg { .. }
             ) || instr.call().is_some();
             !writes
-                || (func, id) == creation
+                || creations.contains(&(func, id))
                 || !facts
                     .instr_effects(module, func, id)
                     .mods

@@ -16,6 +16,7 @@ mod course;
 mod held;
 mod joins;
 mod operations;
+mod passages;
 mod rows;
 mod single;
 #[cfg(test)]
@@ -31,6 +32,7 @@ use schedules::primitives::NodeOp;
 use super::locks::{LockPlace, Locks, Site};
 use super::{AbstractObject, Facts, Offset};
 use crate::model::Module;
+pub use passages::Passage;
 pub use threads::{Thread, ThreadId, ThreadKind, Threads};
 use walk::Walk;
 
@@ -73,6 +75,8 @@ pub struct Acquisition {
 #[derive(Clone, Debug)]
 pub struct Acquisitions {
     pub rows: Vec<Acquisition>,
+    /// Other calls that block, wake or end, and what else was asked for; by site.
+    pub passages: Vec<Passage>,
     threads: Threads,
     single: BTreeSet<AbstractObject>,
 }
@@ -84,13 +88,23 @@ impl Acquisitions {
 
     /// With what may be held at every synchronization call.
     pub(crate) fn with_locks(module: &Module, facts: &Facts) -> (Self, Locks) {
-        let threads = Threads::of(module, facts);
+        Self::around(module, facts, &BTreeSet::new())
+    }
+
+    /// With a [`Passage`] for each of these sites, too: what is held there, by whom, beside whom.
+    pub(crate) fn around(
+        module: &Module,
+        facts: &Facts,
+        watched: &BTreeSet<Site>,
+    ) -> (Self, Locks) {
+        let threads = Threads::of(module, facts, watched);
         let single = single::single_objects(module, facts);
-        let mut walk = Walk::new(module, facts, &threads, &single);
+        let mut walk = Walk::new(module, facts, &threads, &single, watched);
         walk.run();
-        let (rows, locks) = walk.finish();
+        let (rows, passages, locks) = walk.finish();
         let all = Self {
             rows,
+            passages,
             threads,
             single,
         };
@@ -118,11 +132,24 @@ impl Acquisitions {
         self.threads.parallel((a.1, a.0.site), (b.1, b.0.site))
     }
 
+    /// The class of threads whose one thread a join surely waits for.
+    pub fn joined(&self, join: Site) -> Option<ThreadId> {
+        self.threads.joined.get(&join).copied()
+    }
+
+    /// True if two different threads may be at these places at the same time, as far as the chains to them say.
+    pub fn meet(
+        &self,
+        a: (Site, &BTreeMap<ThreadId, Vec<Site>>),
+        b: (Site, &BTreeMap<ThreadId, Vec<Site>>),
+    ) -> bool {
+        let beside = |ta: &ThreadId, tb: &ThreadId| self.threads.parallel((*ta, a.0), (*tb, b.0));
+        a.1.keys().any(|ta| b.1.keys().any(|tb| beside(ta, tb)))
+    }
+
     /// True if some two threads may stand at the sites of two rows at the same time.
     pub fn overlap(&self, a: &Acquisition, b: &Acquisition) -> bool {
-        a.chains
-            .keys()
-            .any(|ta| b.chains.keys().any(|tb| self.parallel((a, *ta), (b, *tb))))
+        self.meet((a.site, &a.chains), (b.site, &b.chains))
     }
 
     /// Single locks held at both rows so that two threads cannot stand at them at once.

@@ -9,7 +9,7 @@ use super::held::{Held, NamedId, Names, State};
 use super::operations::{takes, waits};
 use super::threads::ThreadId;
 use super::walk::{ContextId, Point, Walk, address};
-use super::{Acquisition, Hold};
+use super::{Acquisition, Passage};
 use crate::analysis::locks::{Locks, Site};
 
 /// What makes ways one row: site, what it names, what is held there and whether surely.
@@ -40,9 +40,10 @@ impl Walk<'_> {
         chains
     }
 
-    /// The rows, and what may be held at each synchronization call.
-    pub(super) fn finish(mut self) -> (Vec<Acquisition>, Locks) {
+    /// The rows, the passages, and what may be held at each synchronization call.
+    pub(super) fn finish(mut self) -> (Vec<Acquisition>, Vec<Passage>, Locks) {
         let chains = self.chains();
+        let passages = self.passages(&chains);
         let points = std::mem::take(&mut self.points);
         // Ways that differ in nothing but how they got there are one row.
         let mut ways: BTreeMap<Alike, Way> = BTreeMap::new();
@@ -67,7 +68,7 @@ impl Walk<'_> {
             .map(|((site, locks, held), way)| self.row(site, locks, &held, way))
             .collect();
         rows.sort_by(|a, b| (a.site, &a.locks, &a.held).cmp(&(b.site, &b.locks, &b.held)));
-        (rows, notes.finish(&self.names))
+        (rows, passages, notes.finish(&self.names))
     }
 
     /// What is held besides when a lock is taken, by site; `None` where none is.
@@ -95,22 +96,13 @@ impl Walk<'_> {
 
     fn row(&self, site: Site, locks: NamedId, held: &[(Held, bool)], way: Way) -> Acquisition {
         let again = way.op == NodeOp::CondWait;
-        let held: BTreeSet<Hold> = held
-            .iter()
-            .map(|(held, must)| Hold {
-                site: held.site,
-                locks: self.names.named[held.locks].clone(),
-                must: *must,
-                shared: held.shared,
-            })
-            .collect();
         Acquisition {
             site,
             op: way.op,
             waits: waits(way.op) || again,
             shared: takes(way.op).unwrap_or(false),
             locks: self.names.named[locks].clone(),
-            held: held.into_iter().collect(),
+            held: self.holds(held),
             chains: way.chains,
         }
     }

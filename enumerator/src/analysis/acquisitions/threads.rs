@@ -60,12 +60,14 @@ pub struct Threads {
     /// Classes that a thread of a class may create, at once or through others.
     pub(super) below: Vec<BTreeSet<ThreadId>>,
     together: BTreeSet<(ThreadId, ThreadId)>,
-    /// Of the classes below, those that may be alive when a thread of a class executes a synchronization call.
+    /// Joins that surely wait for the one thread of a class.
+    pub(super) joined: BTreeMap<Site, ThreadId>,
+    /// Of the classes below, those that may be alive when a thread of a class executes a synchronization call or a watched site.
     pub(super) living: BTreeMap<(ThreadId, Site), BTreeSet<ThreadId>>,
 }
 
 impl Threads {
-    pub(super) fn of(module: &Module, facts: &Facts) -> Self {
+    pub(super) fn of(module: &Module, facts: &Facts, watched: &BTreeSet<Site>) -> Self {
         let all = classes(module, facts);
         let reach: Vec<BTreeSet<FuncId>> = all
             .rows()
@@ -88,6 +90,7 @@ impl Threads {
             all,
             below,
             together: BTreeSet::new(),
+            joined: BTreeMap::new(),
             living: BTreeMap::new(),
         };
         let joins = Joins::of(module, facts, &threads.all);
@@ -106,9 +109,13 @@ impl Threads {
                     leftover: &leftover,
                     threads: &mut threads,
                     me: id,
-                    active: reaching(module, facts, |op| {
-                        matches!(op, NodeOp::ThreadCreate | NodeOp::ThreadJoin)
-                    }),
+                    watched,
+                    active: reaching(
+                        module,
+                        facts,
+                        |op| matches!(op, NodeOp::ThreadCreate | NodeOp::ThreadJoin),
+                        &BTreeSet::new(),
+                    ),
                     entry: BTreeMap::new(),
                     exit: BTreeMap::new(),
                     callers: BTreeMap::new(),
@@ -118,6 +125,7 @@ impl Threads {
             }
             leftover = left;
         }
+        threads.joined = joins.singles();
         threads.count(&creators);
         threads
     }
@@ -280,11 +288,12 @@ fn descendants(id: ThreadId, creators: &[BTreeSet<ThreadId>]) -> BTreeSet<Thread
     found
 }
 
-/// Functions that may execute a primitive of this kind, themselves or through what they call.
+/// Functions that may execute a primitive of this kind or one of these sites, themselves or through what they call.
 pub(super) fn reaching(
     module: &Module,
     facts: &Facts,
     wanted: impl Fn(NodeOp) -> bool,
+    watched: &BTreeSet<Site>,
 ) -> Vec<bool> {
     let mut found: Vec<bool> = module
         .functions
@@ -297,6 +306,9 @@ pub(super) fn reaching(
                 .any(|(op, _)| wanted(op))
         })
         .collect();
+    for (func, _) in watched {
+        found[func.index()] = true;
+    }
     let edges = facts.call_edges();
     let mut callers: Vec<Vec<usize>> = vec![Vec::new(); edges.len()];
     for (from, targets) in edges.iter().enumerate() {

@@ -81,6 +81,9 @@ pub(super) struct Walk<'a> {
     /// Functions that synchronize, themselves or through what they call.
     locking: Vec<bool>,
     pub(super) points: BTreeMap<(ContextId, InstrId), Point>,
+    /// Sites that are no synchronization, but that somebody asks about, and what may be held there.
+    watched: &'a BTreeSet<Site>,
+    pub(super) seen: BTreeMap<(ContextId, InstrId), State>,
     work: BTreeSet<ContextId>,
     pub(super) names: Names,
     /// What calls may run.
@@ -102,6 +105,7 @@ impl<'a> Walk<'a> {
         facts: &'a Facts,
         threads: &'a Threads,
         single: &'a BTreeSet<AbstractObject>,
+        watched: &'a BTreeSet<Site>,
     ) -> Self {
         let count = module.functions.len();
         let mut walk = Self {
@@ -115,8 +119,10 @@ impl<'a> Walk<'a> {
             rest: BTreeMap::new(),
             roots: BTreeMap::new(),
             locked_args: vec![BTreeSet::new(); count],
-            locking: reaching(module, facts, |_| true),
+            locking: reaching(module, facts, |_| true, watched),
             points: BTreeMap::new(),
+            watched,
+            seen: BTreeMap::new(),
             work: BTreeSet::new(),
             names: Names::default(),
             targets: BTreeMap::new(),
@@ -170,6 +176,7 @@ impl<'a> Walk<'a> {
         self.rest.clear();
         self.roots.clear();
         self.points.clear();
+        self.seen.clear();
     }
 
     /// The context of an entry; joins with others where there are too many.
@@ -280,6 +287,11 @@ impl<'a> Walk<'a> {
         for (id, instr) in function.block_instrs(block) {
             if !state.held.is_empty() && self.names.is_mentioned(id) {
                 state.recompute(id, &self.names);
+            }
+            if !self.watched.is_empty() && self.watched.contains(&(func, id)) {
+                let known = self.seen.entry((context, id));
+                let known = known.or_insert_with(|| state.clone());
+                known.join(state);
             }
             if calls[id.index()] && !self.call(context, function, id, instr, state) {
                 return false;

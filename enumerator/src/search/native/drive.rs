@@ -163,10 +163,10 @@ impl Explorer<'_, '_> {
 
     /// Why a path is not followed further, if it is not.
     fn endless(&mut self, path: &Path, moves: usize) -> Option<String> {
-        // A script has an end, however often its decisions are in loops.
-        let again = std::mem::take(&mut self.restart) && self.script.is_none();
-        if again || moves > MANY_MOVES {
-            self.found.markers.clear();
+        // Loops that should end epochs do not here: the search has limits of its own.
+        self.restart = false;
+        self.found.markers.clear();
+        if moves > MANY_MOVES {
             return Some("a loop that synchronizes has no end that was found".to_owned());
         }
         (path.decisions > MANY_DECISIONS)

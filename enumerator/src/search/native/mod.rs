@@ -17,15 +17,18 @@
 
 mod drive;
 mod key;
-pub mod nesting;
+mod nesting;
 mod registers;
 
 mod script;
+pub mod suspect;
+#[cfg(test)]
+mod tests;
+mod waits;
 mod walk;
 
 pub(super) use script::Script;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schedules::Archive;
@@ -41,12 +44,14 @@ use crate::analysis::Facts;
 use crate::analysis::locks::Site;
 use crate::model::Module;
 use crate::symbolic::portable::Names;
+use walk::Cut;
 
 /// Under what the answer holds, for people.
 pub const ASSUMED: &[&str] = &[
     "no data races",
     "no spurious wake-ups of condition variables",
     "allocation, thread creation and initialization succeed",
+    "threads that are blocked for ever while others go on for ever are not looked for",
 ];
 
 /// How far to look.
@@ -54,19 +59,35 @@ pub const ASSUMED: &[&str] = &[
 pub struct Limits {
     /// Situations in all.
     pub states: u64,
+    /// Work in all, in instructions: an exploration that does not end is given up after about a second.
+    pub effort: u64,
     /// Situations after the first deadlock: others like to be near.
     pub after_first: u64,
+    /// Work after the first deadlock.
+    pub effort_after_first: u64,
     /// Different deadlocks to write down.
     pub witnesses: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
+/// Work that a situation may take on average before the search is given up.
+const EFFORT: u64 = 10;
+
+impl Limits {
+    /// So many situations, and the work that goes with them.
+    pub fn of_states(states: u64) -> Self {
         Self {
-            states: 100_000,
+            states,
+            effort: states.saturating_mul(EFFORT),
             after_first: 1_000,
+            effort_after_first: 200_000,
             witnesses: 16,
         }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::of_states(100_000)
     }
 }
 
@@ -81,14 +102,12 @@ pub struct Native {
     pub complete: bool,
     /// What was not followed and where, each once.
     pub gaps: Vec<(String, Option<String>)>,
-    /// If not every order was followed: locks that the program's text lets threads take in a cycle.
-    pub suspects: Vec<nesting::Suspect>,
-    /// Every place that a suspect names: function, file, line and column.
-    pub places: BTreeMap<Site, Place>,
+    /// If not every order was followed: what the program's text lets happen.
+    pub suspects: Vec<suspect::Suspect>,
 }
 
 /// A place in the sources.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub function: String,
     pub file: String,
@@ -141,21 +160,33 @@ pub(crate) fn explore(
     };
     let never = || false;
     let walk = walk::Walk::new(ground.explorer(&task, &never), limits);
-    let walked = walk.run(main, ground.assumed);
-    let orders = walked.deadlocks.iter();
-    let complete = walked.gaps.is_empty() && !walked.cut_short;
+    let mut walked = walk.run(main, ground.assumed);
+    let complete = walked.gaps.is_empty() && walked.cut_short.is_none();
+    let reason = walked.cut_short.and_then(|cut| reason(cut, walked.states));
+    walked.gaps.extend(reason.map(|reason| (reason, None)));
     let suspects = match complete {
         true => Vec::new(),
-        false => nesting::suspects(module, facts),
+        false => suspect::suspects(module, facts),
     };
-    let sites = suspects.iter().flat_map(|suspect| &suspect.members);
-    let sites = sites.flat_map(|(wants, held)| [*wants, *held]);
+    let orders = walked.deadlocks.iter();
     Ok(Native {
         witnesses: orders.map(|steps| script::write(ground, steps)).collect(),
         states: walked.states,
         complete,
         gaps: walked.gaps.into_iter().collect(),
-        places: sites.map(|site| (site, Place::of(module, site))).collect(),
         suspects,
     })
+}
+
+/// Why not every order was followed, for people; nothing if a deadlock is known.
+fn reason(cut: Cut, states: u64) -> Option<String> {
+    let why = match cut {
+        Cut::Situations => "as many as --states allows",
+        Cut::Effort => {
+            "following all takes long or does not end (--states raises the limit, --assume makes them fewer)"
+        }
+        Cut::Stopped => "the search was stopped",
+        Cut::Enough => return None,
+    };
+    Some(format!("orders beyond {states} situations: {why}"))
 }

@@ -56,16 +56,18 @@ pub(super) fn write(ground: Ground<'_>, steps: &[Step]) -> Archive {
         });
         explorer.first_epoch(ground.main, ground.assumed);
         let outcome = explorer.outcome();
-        // Every branch that is decided once is a node wherever it is passed: again, until all are known.
-        if outcome.found.decisions == task.marked.decisions {
+        // Every branch that is decided once is a node wherever it is passed: again, until no new one is found.
+        if outcome.found.decisions.is_empty() {
             let mut gathered = Gathered::new(ground);
             gathered
                 .add(Which::First, &outcome, &task.marked)
                 .expect("a script ends no epoch");
             return gathered.finish(&task.marked);
         }
+        let mut decisions = task.marked.decisions.clone();
+        decisions.extend(outcome.found.decisions);
         task.marked = Arc::new(Marked {
-            decisions: outcome.found.decisions,
+            decisions,
             ..Marked::default()
         });
     }

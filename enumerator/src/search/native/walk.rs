@@ -1,11 +1,17 @@
-//! The search through orders: depth first, sleep sets, each situation once.
+//! The search through orders: few decisions first, then depth first; sleep sets, each situation once.
+//!
+//! **Few decisions first.** A loop that goes on as long as an input says has orders of every length. Who follows the first way out of every
+//! decision never comes back; here all orders with one decision are over before those with two begin, so short ways into a
+//! deadlock are found before long ones.
 //!
 //! **Sleep sets with remembered situations** (Godefroid): a thread sleeps where its next move was tried before in a situation that differs only
 //! by moves on other objects. With every situation the set with which it was explored is kept; who comes again with a smaller one
-//! explores what slept then and does not now.
+//! explores what slept then and does not now, and nothing else sleeps because of what was explored then: it was, with more sleepers.
+//! None of this depends on which of the situations at hand is followed next.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 
 use schedules::primitives::NodeOp;
 
@@ -26,8 +32,18 @@ pub(super) struct Walked {
     pub(super) deadlocks: Vec<Vec<Step>>,
     pub(super) states: u64,
     pub(super) gaps: BTreeSet<(String, Option<String>)>,
-    /// A limit was hit.
-    pub(super) cut_short: bool,
+    /// Why not every order was followed, if a limit was hit.
+    pub(super) cut_short: Option<Cut>,
+}
+
+/// A limit of the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    Situations,
+    Effort,
+    Stopped,
+    /// Deadlocks are known, and looking for more was given up.
+    Enough,
 }
 
 /// How a situation was reached.
@@ -69,8 +85,10 @@ pub(super) struct Walk<'a, 'm> {
     known: BTreeSet<Places>,
     walked: Walked,
     registers: Registers<'m>,
-    first_at: Option<u64>,
-    stack: Vec<Branching>,
+    /// Situations and effort when the first deadlock was found.
+    first_at: Option<(u64, u64)>,
+    /// What is to be followed, by how many decisions led there.
+    agenda: BTreeMap<usize, Vec<Branching>>,
 }
 
 impl<'a, 'm> Walk<'a, 'm> {
@@ -87,10 +105,10 @@ impl<'a, 'm> Walk<'a, 'm> {
                 deadlocks: Vec::new(),
                 states: 0,
                 gaps: BTreeSet::new(),
-                cut_short: false,
+                cut_short: None,
             },
             first_at: None,
-            stack: Vec::new(),
+            agenda: BTreeMap::new(),
         }
     }
 
@@ -102,9 +120,9 @@ impl<'a, 'm> Walk<'a, 'm> {
         };
         let settled = self.explorer.settle(&mut at);
         self.enter(at, settled, None, Vec::new());
-        while let Some(next) = self.stack.pop() {
-            if self.is_enough() {
-                self.walked.cut_short = true;
+        while let Some(next) = self.next() {
+            self.walked.cut_short = self.is_enough();
+            if self.walked.cut_short.is_some() {
                 break;
             }
             self.explorer.report(&next.at.path);
@@ -113,13 +131,38 @@ impl<'a, 'm> Walk<'a, 'm> {
         self.walked
     }
 
-    fn is_enough(&self) -> bool {
-        let states = self.walked.states;
-        let late = |first| states > first + self.limits.after_first;
-        states > self.limits.states
-            || self.explorer.live.end().is_some()
-            || self.first_at.is_some_and(late)
-            || self.known.len() >= self.limits.witnesses
+    /// The last one entered of those that the fewest decisions lead to.
+    fn next(&mut self) -> Option<Branching> {
+        let mut first = self.agenda.first_entry()?;
+        let next = first.get_mut().pop();
+        if first.get().is_empty() {
+            first.remove();
+        }
+        next
+    }
+
+    fn is_enough(&self) -> Option<Cut> {
+        let (states, effort) = (self.walked.states, self.effort());
+        let limits = &self.limits;
+        let late = |(at, spent)| {
+            states > at + limits.after_first || effort > spent + limits.effort_after_first
+        };
+        let reasons = [
+            (self.explorer.live.end().is_some(), Cut::Stopped),
+            (self.known.len() >= limits.witnesses, Cut::Enough),
+            (self.first_at.is_some_and(late), Cut::Enough),
+            (states > limits.states, Cut::Situations),
+            (effort > limits.effort, Cut::Effort),
+        ];
+        let mut reasons = reasons.into_iter();
+        reasons.find_map(|(holds, cut)| holds.then_some(cut))
+    }
+
+    /// Instructions executed, and what questions to the solver cost in their terms: a clock that is the same on every machine.
+    fn effort(&self) -> u64 {
+        let asked = self.explorer.engine.solver.statistics();
+        let solved = asked.z3_sat + asked.z3_unsat + asked.z3_unknown;
+        self.explorer.engine.counters.steps + asked.queries * QUERY + solved * SOLVED
     }
 
     /// A settled situation, if it is new.
@@ -144,11 +187,14 @@ impl<'a, 'm> Walk<'a, 'm> {
                     None => {
                         self.seen.insert(key, asleep);
                         self.walked.states += 1;
+                        let counts = &self.explorer.live.counts;
+                        counts.situations.fetch_add(1, Ordering::Relaxed);
                     }
                 }
             }
         }
-        self.stack.push(Branching {
+        let decisions = at.path.decisions;
+        self.agenda.entry(decisions).or_default().push(Branching {
             at,
             settled,
             way,
@@ -225,6 +271,11 @@ impl<'a, 'm> Walk<'a, 'm> {
                 can_move = true;
                 continue;
             }
+            // Explored when it was here before, with at least as many asleep: whether it can move is known, and it must not sleep.
+            if from.only & bit(slot) == 0 {
+                can_move = true;
+                continue;
+            }
             let (reached, why) = self.moves_of(&from, slot);
             if let Some(why) = why {
                 blocked.push((slot, why));
@@ -235,9 +286,7 @@ impl<'a, 'm> Walk<'a, 'm> {
                 let stay = sleep.iter().filter(|(_, other)| other.is_apart(&touched));
                 let stay: Vec<Sleeping> = stay.cloned().collect();
                 union.add(&touched);
-                if from.only & bit(slot) != 0 {
-                    self.enter(at, settled, link(&from.way, step), stay);
-                }
+                self.enter(at, settled, link(&from.way, step), stay);
             }
             // Who is blocked has no move that was tried.
             if !union.is_nothing() && slot < MASKED {
@@ -301,7 +350,8 @@ impl<'a, 'm> Walk<'a, 'm> {
     }
 
     fn deadlock(&mut self, at: &Branching, blocked: &[(usize, Blocked)]) {
-        self.first_at.get_or_insert(self.walked.states);
+        let now = (self.walked.states, self.effort());
+        self.first_at.get_or_insert(now);
         let places: Places = blocked
             .iter()
             .map(|(slot, why)| {
@@ -314,6 +364,12 @@ impl<'a, 'm> Walk<'a, 'm> {
         }
     }
 }
+
+/// What a question costs that simplification or a cache answers, in instructions.
+const QUERY: u64 = 5;
+
+/// What a question costs that the solver answers.
+const SOLVED: u64 = 200;
 
 /// The most slots that can be told apart in a mask; others never sleep.
 const MASKED: usize = 63;
