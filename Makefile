@@ -22,7 +22,7 @@ test:
 	@scripts/setup tests
 	@scripts/test
 
-# The runtime's protocol under a model checker: every order of steps, some minutes.
+# The runtime's protocol under a model checker: every order of steps within a few preemptions; half a minute after building.
 loom: setup
 	CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" cargo test --package heddle-rt --lib --release
 

@@ -302,16 +302,21 @@ fn change(threads: u16, early: bool) -> (&'static ArchivedArchive, EpochId) {
         let code = vec![PredicateOp::Constant { width: 1, value: 1 }];
         let predicate = builder.predicate(code, "x");
         let fragment = builder.fragment(vec![]);
+        // A decision whose sides are equal would not be one.
+        let no = builder.step(fragment, Next::Exit);
         let next = Next::Early {
             site: SiteId(0),
             predicate,
             yes: root,
-            no: root,
+            no,
         };
         root = builder.step(fragment, next);
     }
     builder.define_epoch(second, threads, root, 0);
-    (open(builder), first)
+    let archive = open(builder);
+    let is_early = |step: &ArchivedStep| matches!(step.next, ArchivedNext::Early { .. });
+    assert_eq!(archive.steps.iter().any(is_early), early);
+    (archive, first)
 }
 
 fn change_lane(_slot: u16) -> Vec<Found> {

@@ -75,7 +75,6 @@ pub(crate) struct Turn {
     block: *mut Block,
     cursor: *const ArchivedNode,
     stop: *const ArchivedNode,
-    node: ArchivedNode,
 }
 
 /// The turn of the node `op` at `site`, if it has come and its object is plain data. Changes nothing: who gets none goes the long way.
@@ -90,12 +89,13 @@ pub(crate) fn at_once(op: NodeOp, site: u32) -> Option<Turn> {
         if cursor >= stop {
             return None;
         }
-        let node = *cursor;
-        if node.site().0 != site || node.op() != op || (*block).some_native {
+        // Read field by field, and again in `pass`: what is kept in registers from here to there has to be saved first.
+        let node = &*cursor;
+        if node.site.0.to_native() != site || node.op != op || (*block).some_native {
             return None;
         }
         // More than one edge is rare, and a loop would take registers from everybody else.
-        match node.edge_count() {
+        match node.edges.to_native() {
             0 => {}
             1 => {
                 let (line, target) = target(block, *(*block).edge);
@@ -109,7 +109,6 @@ pub(crate) fn at_once(op: NodeOp, site: u32) -> Option<Turn> {
             block,
             cursor,
             stop,
-            node,
         })
     }
 }
@@ -131,11 +130,13 @@ impl Turn {
             let block = &mut *self.block;
             let next = self.cursor.add(1);
             block.cursor = next;
-            block.position += 1;
-            if self.node.edge_count() != 0 {
+            if (*self.cursor).edges.to_native() != 0 {
                 block.edge = block.edge.add(1);
             }
-            if self.node.flags & Node::PUBLISHES != 0 || next == self.stop {
+            if (*self.cursor).flags & Node::PUBLISHES != 0 {
+                return publish(block);
+            }
+            if next == self.stop {
                 return publish(block);
             }
         }
@@ -146,7 +147,7 @@ impl Turn {
 /// Makes a thread's position visible; returns 0, so that callers whose last act it is need no frame.
 #[inline(never)]
 extern "C" fn publish(block: &Block) -> c_int {
-    block.line().progress.publish(block.position);
+    block.line().progress.publish(block.position());
     0
 }
 
@@ -209,7 +210,7 @@ pub(crate) fn leave(block: *mut Block) {
 
 #[inline(always)]
 fn leave_visibly(block: &mut Block) {
-    block.line().progress.publish(block.position);
+    block.line().progress.publish(block.position());
     if block.watched {
         block.aim();
         trace::after(block);
@@ -220,7 +221,7 @@ fn leave_visibly(block: &mut Block) {
 pub(crate) fn leave_for_good(block: &mut Block) {
     let node = block.node().expect("entered");
     block.pass(node);
-    block.line().progress.publish(block.position);
+    block.line().progress.publish(block.position());
 }
 
 /// The general case.
@@ -298,5 +299,5 @@ pub(crate) fn skip(own: &mut Block, count: usize) {
         own.pass(node);
     }
     own.aim();
-    own.line().progress.publish(own.position);
+    own.line().progress.publish(own.position());
 }

@@ -466,7 +466,7 @@ fn awaited(world: &World, block: &Block) {
     for (slot, peer) in block.peers().iter().enumerate() {
         // SAFETY: lines live for ever.
         let line = unsafe { &*peer.line };
-        if counter == std::ptr::from_ref(&line.instance) as usize {
+        if counter == std::ptr::from_ref(&line.decided) as usize {
             say!("    for slot {slot}, which is epochs behind");
         }
         if counter != std::ptr::from_ref(&line.progress) as usize {

@@ -137,7 +137,7 @@ pub(crate) fn after(own: &mut Block) {
 
 /// The gate of `node` is open.
 pub(crate) fn node(own: &mut Block, node: ArchivedNode) {
-    let position = u32::try_from(own.position - own.epoch_base).unwrap_or(u32::MAX);
+    let position = u32::try_from(own.position() - own.epoch_base).unwrap_or(u32::MAX);
     write(own, |record| Record {
         kind: RecordKind::Node,
         position,

@@ -13,7 +13,7 @@ use schedules::primitives::NodeOp;
 use crate::block::{Block, Phase};
 use crate::early::{self, Settled};
 use crate::node::{ANY_SITE, Found};
-use crate::world::{WINDOW, World};
+use crate::world::World;
 use crate::{report, stats, trace};
 
 /// Goes on to the next lane. False: no schedule applies any more.
@@ -130,7 +130,7 @@ pub(crate) fn enter_epoch(own: &mut Block, epoch: EpochId, slot: u16) -> bool {
     own.slot = slot;
     own.epoch = epoch.0;
     own.instance += 1;
-    own.epoch_base = own.position;
+    own.epoch_base = own.peers()[usize::from(slot)].base;
     own.step = archived.root.0.to_native();
     own.entering = false;
     own.phase = Phase::Running;
@@ -144,7 +144,10 @@ pub(crate) fn enter_epoch(own: &mut Block, epoch: EpochId, slot: u16) -> bool {
         }
         own.entering = own.instance > 1;
     }
-    own.line().instance.publish(own.instance);
+    // Where nothing is decided late, nothing of this is ever written, nor waited for.
+    if !own.line().decided.reached(own.decided) {
+        own.line().decided.publish(own.decided);
+    }
     own.open_lane();
     trace::epoch(own);
     true
@@ -172,18 +175,22 @@ fn begin_together(own: &mut Block, living: usize) -> bool {
     true
 }
 
-/// Nobody may be more than a window of epochs ahead, or the ring of late decisions would be overrun.
+/// Whatever is decided in the epoch about to begin must not overwrite, in the ring of late decisions, what somebody has not read.
 fn keep_together(own: &Block, living: usize) -> bool {
     let world = own.world();
-    let oldest = (own.instance + 1).saturating_sub(WINDOW);
+    let most = u64::from(world.facts.longest_late);
+    let oldest = (own.decided + most).saturating_sub(world.late.len() as u64);
+    if oldest == 0 {
+        return true;
+    }
     own.peers()[..living].iter().all(|peer| {
         // SAFETY: lines live for ever.
-        let instance = unsafe { &(*peer.line).instance };
-        // Who has to wait at all waits until the other has nearly caught up: then it is woken once a window, not once an
+        let decided = unsafe { &(*peer.line).decided };
+        // Who has to wait at all waits until the other has come to the epoch before: then it is woken once a window, not once an
         // epoch. Nobody who is behind ever needs us: what they wait for in the epochs before lies behind us.
         peer.line == own.line
-            || instance.reached(oldest)
-            || world.wait(instance, own.instance.saturating_sub(1))
+            || decided.reached(oldest)
+            || world.wait(decided, own.decided.saturating_sub(most))
     })
 }
 

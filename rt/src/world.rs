@@ -23,8 +23,8 @@ use crate::waiter::Waiter;
 pub(crate) struct Line {
     /// How many nodes it has passed since the process began.
     pub(crate) progress: Counter,
-    /// Which epoch it is in, counted from 1 at the beginning of `main`.
-    pub(crate) instance: Counter,
+    /// How many late decisions lay behind it when it entered its epoch.
+    pub(crate) decided: Counter,
     /// The address of the counter that it waits for, and the value; 0: none. For reports.
     pub(crate) waits_for: AtomicUsize,
     pub(crate) waits_until: Flag64,
@@ -32,8 +32,8 @@ pub(crate) struct Line {
     pub(crate) awaits: AtomicU64,
 }
 
-/// How many epochs the fastest thread may be ahead of the slowest, plus one.
-pub(crate) const WINDOW: u64 = 16;
+/// How many epochs full of late decisions the fastest thread may be ahead of the slowest, plus one.
+const WINDOW: usize = 16;
 
 /// Nanoseconds between "nobody begins an operation on plain data" and "native operations begin".
 const GRACE: u32 = 5_000_000;
@@ -149,7 +149,7 @@ impl World {
     pub(crate) fn new(archive: &'static ArchivedArchive, tables: Tables, options: Options) -> Self {
         let facts = Facts::of(archive);
         let seats = usize::from(facts.seats);
-        let ring = (facts.longest_late as usize + 1) * WINDOW as usize;
+        let ring = (facts.longest_late as usize + 1) * WINDOW;
         Self {
             archive,
             tables,
@@ -263,7 +263,7 @@ impl World {
         FREED.store(FREE, Ordering::Release);
         for line in &self.lines {
             line.progress.wake();
-            line.instance.wake();
+            line.decided.wake();
         }
         self.decisions.wake();
         self.begun.wake();
@@ -319,7 +319,7 @@ impl Line {
     fn new() -> Self {
         Self {
             progress: Counter::new(),
-            instance: Counter::new(),
+            decided: Counter::new(),
             waits_for: AtomicUsize::new(0),
             waits_until: Flag64::new(0),
             awaits: AtomicU64::new(0),

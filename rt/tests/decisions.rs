@@ -5,7 +5,7 @@ mod run;
 use run::{Maker, Program, maker};
 use schedules::archive::{
     Archive, CompareOp, EpochId, Next, PredicateOp, Register, RegisterKind, RootId, Shadow,
-    ShadowId, SiteId, StepId,
+    ShadowId, SiteId, Step, StepId,
 };
 
 #[track_caller]
@@ -194,15 +194,16 @@ fn epochs_follow_each_other() {
         let mut next = maker.late(1, 21, &[(0, on), (1, over)]);
         if early {
             let decided = maker.step(&[], next);
-            next = maker.early(
-                vec![PredicateOp::Constant { width: 1, value: 0 }],
-                decided,
-                decided,
-            );
+            // Never taken; a decision whose sides are equal would not be one.
+            let never = maker.step(&[], Next::Exit);
+            let no = vec![PredicateOp::Constant { width: 1, value: 0 }];
+            next = maker.early(no, never, decided);
         }
         let root = maker.step(&["marker@30", "marker@31"], next);
         maker.builder.define_epoch(again, 3, root, 0);
         let archive = maker.finish();
+        let is_early = |step: &Step| matches!(step.next, Next::Early { .. });
+        assert_eq!(archive.steps.iter().any(is_early), early);
         let name = if early { "loop_early" } else { "loop_free" };
         let program = Program::build_as(name, "loop", &[]).with(&archive);
         check(&program, "0", "in order 0");
@@ -213,4 +214,34 @@ fn epochs_follow_each_other() {
             "in order 6000"
         );
     }
+}
+
+/// Forty epochs without a decision, in which main has nothing to do: it may sit in a system call all the while.
+#[test]
+fn nobody_waits_at_a_boundary_for_a_thread_in_a_system_call() {
+    const EPOCHS: u32 = 40;
+    let mut maker = maker();
+    let first = maker.epoch(1, 0);
+    let epochs: Vec<EpochId> = (1..=EPOCHS).map(|tag| maker.epoch(2, tag)).collect();
+    let to = |epoch: EpochId| Next::Epoch {
+        epoch,
+        moves: vec![0, 1],
+    };
+    let root = maker.step(&["create@1=1", "start@0<0.1"], to(epochs[0]));
+    maker.builder.define_epoch(first, 2, root, 0);
+    for (index, epoch) in epochs.iter().enumerate() {
+        let root = match epochs.get(index + 1) {
+            Some(next) => maker.step(&["", "marker@30 lock@10 unlock@11"], to(*next)),
+            None => maker.step(
+                &["join@5<1.4", "marker@30 lock@10 unlock@11 exit@0"],
+                Next::Exit,
+            ),
+        };
+        maker.builder.define_epoch(*epoch, 2, root, 0);
+    }
+    let archive = maker.finish();
+    let rounds = format!("-DROUNDS={EPOCHS}");
+    Program::build_as("ahead", "ahead", &[&rounds])
+        .with(&archive)
+        .always_prints(&format!("x {EPOCHS}"));
 }

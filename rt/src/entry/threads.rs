@@ -85,7 +85,7 @@ fn prepare_child(own: &mut Block, entry: Start, argument: *mut c_void) -> Option
     // Relaxed: numbers only have to differ, and `alive` is an estimate.
     seated.number = world.numbers.fetch_add(1, Ordering::Relaxed);
     world.alive.fetch_add(1, Ordering::Relaxed);
-    seated.line().instance.publish(seated.instance);
+    seated.line().decided.publish(seated.decided);
     Some(child)
 }
 
