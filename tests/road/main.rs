@@ -13,4 +13,5 @@ mod native;
 mod projects;
 mod rebuild;
 mod robust;
+mod sarif;
 mod workshop;
