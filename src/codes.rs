@@ -3,7 +3,8 @@
 //! **Guarantees.** A code never changes its meaning and is never used again. Each has a section in `docs/codes.md`, which
 //! `heddle explain CODE`, the man page and SARIF show; a test compares the two.
 //!
-//! 1 to 99 are errors of commands, 101 to 199 findings, 201 to 299 warnings, 301 to 399 what an archive does not cover.
+//! 1 to 99 are errors of commands, 101 to 199 findings, 201 to 299 warnings, 301 to 399 what an archive does not cover, 401 to
+//! 499 what a program says that follows its archive (`rt/src/codes.rs`).
 
 use std::fmt;
 
@@ -89,6 +90,19 @@ codes! {
     NeverJoined         203 "never-joined"
 
     Incomplete          301 "incomplete"
+
+    LeftSchedule        401 "left-schedule"
+    UnknownThread       402 "unknown-thread"
+    AfterItsEnd         403 "after-its-end"
+    AssumptionBroken    404 "assumption-broken"
+    DeadlockReached     405 "deadlock-reached"
+    Unexplored          406 "unexplored"
+    Stalled             407 "stalled"
+    OrderGivenUp        408 "order-given-up"
+    NoArchive           409 "no-archive"
+    WrongOptions        410 "wrong-options"
+    NoOutput            411 "no-output"
+    NoHelp              412 "no-help"
 }
 
 impl fmt::Display for Code {

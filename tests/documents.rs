@@ -451,6 +451,31 @@ fn every_explained_program_shows_its_code() {
     assert!(shown >= 12, "{shown} programs");
 }
 
+/// Programs that follow their archive use numbers that the command explains, and the command explains no others of theirs.
+#[test]
+fn codes_of_the_runtime_are_explained() {
+    let numbers =
+        |text: String, pattern: fn(&str) -> Option<(&str, &str)>| -> Vec<(String, String)> {
+            let rows = text.lines().filter_map(pattern);
+            rows.map(|(name, number)| (name.trim().to_owned(), number.trim().to_owned()))
+                .filter(|(_, number)| number.len() == 3 && number.starts_with('4'))
+                .collect()
+        };
+    let theirs = numbers(read("rt/src/codes.rs"), |line| {
+        line.trim_end_matches(',').split_once(" = ")
+    });
+    let ours = numbers(read("src/codes.rs"), |line| {
+        let (row, _) = line.split_once('"')?;
+        row.trim().rsplit_once(' ')
+    });
+    assert_eq!(theirs, ours);
+    assert!(theirs.len() >= 12);
+    let page = read("docs/codes.md");
+    for (_, number) in theirs {
+        assert!(page.contains(&format!("\n## HD0{number} ")), "{number}");
+    }
+}
+
 /// What HEDDLE_OPTIONS=help prints and what the guide lists are the same keys.
 #[test]
 fn options_are_documented() {

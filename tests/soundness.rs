@@ -6,44 +6,43 @@
 use std::path::PathBuf;
 
 use heddle_bench::soundness::adversarial;
-use heddle_bench::soundness::generate::Level;
+use heddle_bench::soundness::generate::LEVELS;
 use heddle_bench::soundness::soak::{Plan, soak};
-use heddle_bench::soundness::trial::{Effort, Heddle, Wrong, trial};
+use heddle_bench::soundness::subject::SMALL_WORLD;
+use heddle_bench::soundness::trial::{Effort, Wrong, trial};
 
-fn heddle() -> Heddle {
-    Heddle(PathBuf::from(env!("CARGO_BIN_EXE_heddle")))
+fn command() -> Option<PathBuf> {
+    Some(PathBuf::from(env!("CARGO_BIN_EXE_heddle")))
 }
 
 #[test]
 fn generated_programs_stay_within_their_archives() {
     let plan = Plan {
         first_seed: 1,
-        programs: Some(15),
+        programs: Some(28),
         time: None,
-        levels: vec![
-            Level::Locks,
-            Level::Branches,
-            Level::Shapes,
-            Level::Primitives,
-            Level::Loops,
-            Level::Unbounded,
-        ],
-        inputs: 4,
+        levels: LEVELS.to_vec(),
+        inputs: SMALL_WORLD,
         effort: Effort {
             native_runs: 1,
-            enforced_runs: 3,
+            enforced_runs: 40,
             repeat: true,
+            command: command(),
         },
+        command_every: 9,
+        native_every: 3,
+        workers: 0,
+        environment: Vec::new(),
         failures: None,
         live: false,
     };
-    let summary = soak(&heddle(), &plan).expect("the machine itself works");
+    let summary = soak(&plan).expect("the machine itself works");
     println!("{summary}");
     for (gap, count) in &summary.gaps {
         println!("incomplete {count} times: {gap}");
     }
     assert!(summary.findings.is_empty(), "{:#?}", summary.findings);
-    assert!(summary.conforming >= 50, "{summary}");
+    assert!(summary.conforming >= 900, "{summary}");
 }
 
 /// Tricks that are known to break the promise. FIXME: each row is a bug.
@@ -53,12 +52,13 @@ const KNOWN_WRONG: &[(&str, Wrong)] = &[];
 fn adversarial_programs_are_covered_or_refused() {
     let effort = Effort {
         native_runs: 1,
-        enforced_runs: 3,
+        enforced_runs: 12,
         repeat: false,
+        command: None,
     };
     let mut wrong = Vec::new();
     for (name, subject) in adversarial::load().expect("the programs are there") {
-        let tally = trial(&heddle(), &subject, 1, effort).expect("the machine itself works");
+        let tally = trial(&subject, 1, &effort).expect("the machine itself works");
         let known = KNOWN_WRONG.iter().find(|(known, _)| *known == name);
         match (tally.finding, known) {
             // Refusing is sound; what is refused is said here.

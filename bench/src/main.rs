@@ -97,6 +97,9 @@ enum Command {
     Deadlocks { words: Vec<String> },
     /// Prints the program of a seed
     Program(soak::Named),
+    /// Answers a soak
+    #[command(name = heddle_bench::soundness::worker::WORD, hide = true)]
+    SoakWorker,
 }
 
 fn main() -> ExitCode {
@@ -177,6 +180,7 @@ fn run(command: Option<Command>) -> Result<bool> {
         } => soak::plant(first_seed, programs),
         Command::Deadlocks { words } => deadlocks(&words),
         Command::Program(named) => soak::show(&named),
+        Command::SoakWorker => heddle_bench::soundness::worker::serve().map(|()| true),
     }
 }
 

@@ -10,7 +10,9 @@ use heddle_bench::soundness::generate::{Level, generate};
 use heddle_bench::soundness::plant::{PLANTS, Plant};
 use heddle_bench::soundness::print::c_source;
 use heddle_bench::soundness::soak::{Plan, soak};
-use heddle_bench::soundness::trial::{Effort, Fate, Heddle, Subject, Wrong, planted, trial};
+use heddle_bench::soundness::subject::{SMALL_WORLD, Subject};
+use heddle_bench::soundness::trial::{Effort, Fate, Heddle, Wrong};
+use heddle_bench::soundness::worker::Worker;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -23,15 +25,18 @@ pub(crate) struct Arguments {
     /// Seeds count up from here; without it, from the clock
     #[arg(long)]
     first_seed: Option<u64>,
-    /// Feature levels, 1 to 6, taken in turn
-    #[arg(long, value_delimiter = ',', default_value = "1,2,3,4,5,6")]
+    /// Feature levels, 1 to 7, taken in turn
+    #[arg(long, value_delimiter = ',', default_value = "1,2,3,4,5,6,7,3,4,5,6")]
     level: Vec<u32>,
-    /// Inputs per program
-    #[arg(long, default_value_t = 16)]
+    /// Inputs per program at most
+    #[arg(long, default_value_t = SMALL_WORLD)]
     inputs: usize,
-    /// Enforced runs per input
-    #[arg(long, default_value_t = 4)]
+    /// Enforced runs per program; each input gets at least one
+    #[arg(long, default_value_t = 110)]
     runs: usize,
+    /// Programs at the same time; all processors if left out
+    #[arg(long)]
+    jobs: Option<usize>,
     /// Where failing programs are written, made small
     #[arg(long, default_value = "soak-failures")]
     failures: PathBuf,
@@ -45,7 +50,7 @@ pub(crate) struct Named {
 }
 
 fn level(number: u32) -> Result<Level> {
-    Level::from_number(number).with_context(|| format!("level {number}: there are 1 to 6"))
+    Level::from_number(number).with_context(|| format!("level {number}: there are 1 to 7"))
 }
 
 /// True if nothing was found.
@@ -64,13 +69,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             native_runs: 1,
             enforced_runs: arguments.runs,
             repeat: true,
+            command: Some(Heddle::find()?.0),
         },
+        command_every: 25,
+        native_every: 4,
+        workers: (arguments.jobs)
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+        environment: Vec::new(),
         failures: Some(arguments.failures.clone()),
         live: true,
     };
     println!("first seed {}", plan.first_seed);
-    let summary = soak(&Heddle::find()?, &plan)?;
+    let summary = soak(&plan)?;
     println!("{summary}");
+    println!("last seed {}", summary.last_seed);
     for (gap, count) in &summary.gaps {
         println!("  incomplete {count} times: {gap}");
     }
@@ -82,18 +94,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 
 /// The hand-written programs, one line each. True if none breaks the promise.
 pub(crate) fn adversarial(only: &[String]) -> Result<bool> {
-    let heddle = Heddle::find()?;
+    let mut worker = Worker::new(&[]);
     let effort = Effort {
         native_runs: 2,
-        enforced_runs: 6,
+        enforced_runs: 60,
         repeat: true,
+        command: Some(Heddle::find()?.0),
     };
     let mut fine = true;
     for (name, subject) in adversarial::load()? {
         if !only.is_empty() && !only.contains(&name) {
             continue;
         }
-        let tally = trial(&heddle, &subject, 1, effort)?;
+        let tally = worker.trial(&subject, 1, &effort)?;
         let verdict = match (&tally.finding, &tally.incomplete) {
             (Some(finding), _) if finding.wrong == Wrong::BuildRefused => {
                 format!("refused: {}", finding.detail)
@@ -112,11 +125,10 @@ pub(crate) fn adversarial(only: &[String]) -> Result<bool> {
 
 /// Plants bugs into the archives of generated programs; true if every one that changes anything was noticed.
 pub(crate) fn plant(first_seed: u64, programs: u64) -> Result<bool> {
-    let heddle = Heddle::find()?;
+    let mut worker = Worker::new(&[]);
     let effort = Effort {
-        native_runs: 0,
-        enforced_runs: 12,
-        repeat: false,
+        enforced_runs: 150,
+        ..Effort::default()
     };
     let mut fates = BTreeMap::<String, u32>::new();
     let mut missed = Vec::new();
@@ -128,12 +140,17 @@ pub(crate) fn plant(first_seed: u64, programs: u64) -> Result<bool> {
                 Level::Shapes
             };
             let program = generate(seed, level);
-            let subject = Subject::generated(&program, "planted", seed, 4);
-            let fate = planted(&heddle, &subject, seed, what, effort)?;
-            *fates.entry(format!("{what:?}: {fate:?}")).or_default() += 1;
-            if matches!(fate, Fate::Missed) {
-                missed.push(format!("{what:?} in seed {seed} level {}", level as u32));
-            }
+            let subject = Subject::generated(&program, "planted", seed, usize::MAX);
+            let fate = worker.planted(&subject, seed, &effort, what)?;
+            let word = match &fate {
+                Fate::Missed(place) => {
+                    let level = level as u32;
+                    missed.push(format!("{what:?} at {place} in seed {seed} level {level}"));
+                    "Missed".to_owned()
+                }
+                other => format!("{other:?}"),
+            };
+            *fates.entry(format!("{what:?}: {word}")).or_default() += 1;
         }
     }
     for (fate, count) in &fates {

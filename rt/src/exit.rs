@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::sys::{process, stderr};
+use crate::codes::{self, Code};
+use crate::sys::process;
 use crate::world::{self, World};
 use crate::{stats, trace};
 
@@ -34,10 +35,11 @@ pub(crate) fn close(world: &World) {
     }
     if world::freed() {
         // Relaxed: a number for people.
-        stderr::line(format_args!(
-            "heddle: order was given up; {} calls went on without it",
-            world.strays.load(Ordering::Relaxed)
-        ));
+        let strays = world.strays.load(Ordering::Relaxed);
+        codes::say(
+            Code::OrderGivenUp,
+            format_args!("order was given up; {strays} calls went on without it"),
+        );
     }
 }
 

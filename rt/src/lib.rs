@@ -8,6 +8,7 @@
 //! reached only through `sys`. Nothing here unwinds.
 
 mod block;
+mod codes;
 mod early;
 mod entry;
 mod exit;

@@ -11,6 +11,7 @@ use schedules::archive::{ArchivedNext, ArchivedNode, SiteId};
 use schedules::primitives::NodeOp;
 
 use crate::block::{Block, Phase};
+use crate::codes::{self, Code};
 use crate::node::{ANY_SITE, Found};
 use crate::options::{OnDeadlock, Policy};
 use crate::sys::{process, stderr};
@@ -44,7 +45,10 @@ fn apply(world: &World) {
         abort(world);
     }
     if world.free_everybody() {
-        say!("heddle: policy is `free`: all threads go on without order");
+        codes::say(
+            Code::OrderGivenUp,
+            format_args!("policy is `free`: all threads go on without order"),
+        );
     }
 }
 
@@ -52,11 +56,6 @@ fn apply(world: &World) {
 fn abort(world: &World) -> ! {
     exit::close(world);
     process::abort()
-}
-
-/// One line for people.
-pub(crate) fn say_line(text: fmt::Arguments<'_>) {
-    stderr::line(text);
 }
 
 /// A call after order was given up.
@@ -81,7 +80,10 @@ pub(crate) fn park() -> ! {
 pub(crate) fn diverged(own: &Block, found: Found) -> *mut Block {
     let world = own.world();
     if claim(world) {
-        say!("heddle: the program left its schedule");
+        codes::say(
+            Code::LeftSchedule,
+            format_args!("the program left its schedule"),
+        );
         describe(own, found);
         expected(own);
         position(own);
@@ -98,8 +100,11 @@ pub(crate) fn assumption(condition: &CStr, file: &CStr, line: i32) {
         return;
     };
     if !world::freed() && claim(world) {
-        say!(
-            "heddle: an assumption of the program does not hold: no schedule was made for this run"
+        codes::say(
+            Code::AssumptionBroken,
+            format_args!(
+                "an assumption of the program does not hold: no schedule was made for this run"
+            ),
         );
         say!(
             "  heddle_assume({}) at {}:{line}",
@@ -233,7 +238,10 @@ pub(crate) fn outside(found: Found) -> *mut Block {
         return std::ptr::null_mut();
     }
     if claim(world) {
-        say!("heddle: a thread that the archive does not know synchronizes");
+        codes::say(
+            Code::UnknownThread,
+            format_args!("a thread that the archive does not know synchronizes"),
+        );
         say!("  it is at: {}", Event::found(world.archive, found));
         say!("  likely reason: a library created the thread and called back into the program");
         apply(world);
@@ -248,7 +256,10 @@ pub(crate) fn after_the_end(found: Found) -> *mut Block {
         return std::ptr::null_mut();
     };
     if claim(world) {
-        say!("heddle: a thread synchronizes after its end");
+        codes::say(
+            Code::AfterItsEnd,
+            format_args!("a thread synchronizes after its end"),
+        );
         say!("  it is at: {}", Event::found(world.archive, found));
         say!("  likely reason: a destructor of thread-specific data or a cleanup handler");
         apply(world);
@@ -287,7 +298,10 @@ pub(crate) fn deadlock(own: &Block, found: Found) -> bool {
         park();
     }
     let archive = world.archive;
-    say!("heddle: the program has reached a deadlock that its archive knows");
+    codes::say(
+        Code::DeadlockReached,
+        format_args!("the program has reached a deadlock that its archive knows"),
+    );
     for thread in stuck.iter() {
         let frames = &archive.contexts[thread.context.0.to_native() as usize].frames;
         let site = frames.last().map_or(ANY_SITE, |site| site.0.to_native());
@@ -312,7 +326,10 @@ pub(crate) fn deadlock(own: &Block, found: Found) -> bool {
     if world.options.deadlock == OnDeadlock::Report {
         abort(world);
     }
-    say!("heddle: deadlock=hang: waiting for ever, as the program would by itself");
+    codes::say(
+        Code::DeadlockReached,
+        format_args!("deadlock=hang: waiting for ever, as the program would by itself"),
+    );
     park()
 }
 
@@ -322,9 +339,10 @@ pub(crate) fn unexplored(own: &Block, found: Found, gap: u32) -> bool {
     if claim(world) {
         let archive = world.archive;
         let gap = &archive.gaps[gap as usize];
-        say!(
-            "heddle: the archive is incomplete here: {}",
-            archive.text(gap.reason.into())
+        let reason = archive.text(gap.reason.into());
+        codes::say(
+            Code::Unexplored,
+            format_args!("the archive is incomplete here: {reason}"),
         );
         if let Some(site) = gap.site.as_ref() {
             say!("  at {}", Site(archive, site.0.to_native()));
@@ -340,7 +358,7 @@ pub(crate) fn unexplored(own: &Block, found: Found, gap: u32) -> bool {
 pub(crate) fn refused(own: &Block, what: fmt::Arguments<'_>, found: Found) {
     let world = own.world();
     if claim(world) {
-        say!("heddle: {what}");
+        codes::say(Code::LeftSchedule, what);
         describe(own, found);
         position(own);
         apply(world);
@@ -349,14 +367,20 @@ pub(crate) fn refused(own: &Block, what: fmt::Arguments<'_>, found: Found) {
 
 /// Nothing has moved for as long as `stall` says.
 pub(crate) fn stalled(world: &World) {
-    say!("heddle: nothing has moved for {} s", world.options.stall);
+    codes::say(
+        Code::Stalled,
+        format_args!("nothing has moved for {} s", world.options.stall),
+    );
     standing(world);
 }
 
 /// Everybody waits for threads that are in a system call.
 pub(crate) fn waits_for_a_call(world: &World, seconds: u64) {
-    say!(
-        "heddle: nothing has moved for {seconds} s: threads wait, by the schedule, for one in a system call"
+    codes::say(
+        Code::Stalled,
+        format_args!(
+            "nothing has moved for {seconds} s: threads wait, by the schedule, for one in a system call"
+        ),
     );
     say!("  if that call waits for something from one of them (a socket, a pipe), this never ends");
     standing(world);

@@ -11,6 +11,7 @@ use std::sync::{Once, OnceLock};
 use schedules::file::BuiltFor;
 use schedules::{ArchivedArchive, OpenArchive};
 
+use crate::codes::{self, Code};
 use crate::options::{self, Options, Where};
 use crate::sys::{barrier, file, process, stderr};
 use crate::world::{Tables, World};
@@ -65,8 +66,8 @@ extern "C" fn constructor() {
 }
 
 /// Ends the process with status 2.
-fn refuse(text: std::fmt::Arguments<'_>) -> ! {
-    stderr::line(format_args!("heddle: {text}"));
+fn refuse(code: Code, text: std::fmt::Arguments<'_>) -> ! {
+    codes::say(code, text);
     process::exit_now(2)
 }
 
@@ -74,9 +75,12 @@ fn start(program: &'static Program) {
     stderr::remember();
     barrier::register();
     if program.magic != MAGIC {
-        refuse(format_args!(
-            "the program was instrumented by another version of Heddle; build it again"
-        ));
+        refuse(
+            Code::NoArchive,
+            format_args!(
+                "the program was instrumented by another version of Heddle; build it again"
+            ),
+        );
     }
     let options = read_options();
     if options.help {
@@ -90,7 +94,10 @@ fn start(program: &'static Program) {
     if let Some(path) = &options.trace
         && let Err(failed) = trace::open(path, program.built_for)
     {
-        refuse(format_args!("cannot write the trace {path}: {}", failed.0));
+        refuse(
+            Code::NoOutput,
+            format_args!("cannot write the trace {path}: {}", failed.0),
+        );
     }
     // SAFETY: instrumentation wrote pointer and count together.
     let roots = unsafe { slice(program.roots, program.root_count) };
@@ -120,11 +127,14 @@ fn read_options() -> Options {
         return Options::default();
     };
     let Some(text) = text.to_str() else {
-        refuse(format_args!("HEDDLE_OPTIONS is not UTF-8"));
+        refuse(
+            Code::WrongOptions,
+            format_args!("HEDDLE_OPTIONS is not UTF-8"),
+        );
     };
     match options::parse(text) {
         Ok(options) => options,
-        Err(wrong) => refuse(format_args!("HEDDLE_OPTIONS: {wrong}")),
+        Err(wrong) => refuse(Code::WrongOptions, format_args!("HEDDLE_OPTIONS: {wrong}")),
     }
 }
 
@@ -157,7 +167,10 @@ fn open_embedded(bytes: &'static [u8], program: &Program) -> OpenArchive {
     let opened = OpenArchive::open_embedded(bytes);
     match opened.and_then(|open| open.check_program(program.built_for).map(|()| open)) {
         Ok(open) => open,
-        Err(refusal) => refuse(format_args!("the archive inside the program: {refusal}")),
+        Err(refusal) => refuse(
+            Code::NoArchive,
+            format_args!("the archive inside the program: {refusal}"),
+        ),
     }
 }
 
@@ -165,28 +178,40 @@ fn open_embedded(bytes: &'static [u8], program: &Program) -> OpenArchive {
 fn open_file(path: &Path, program: &Program) -> OpenArchive {
     let file = match file::open_trusted(path, process::is_secure()) {
         Ok(file) => file,
-        Err(refused) => refuse(format_args!("{}: {refused}", path.display())),
+        Err(refused) => refuse(
+            Code::NoArchive,
+            format_args!("{}: {refused}", path.display()),
+        ),
     };
     match OpenArchive::read_for(file, path, program.built_for) {
         Ok(open) => open,
-        Err(error) => refuse(format_args!("{error}")),
+        Err(error) => refuse(Code::NoArchive, format_args!("{error}")),
     }
 }
 
 fn beside_executable(program: &Program) -> PathBuf {
     if program.archive_name.is_null() {
-        refuse(format_args!(
-            "the program does not say what its archive is called; set HEDDLE_OPTIONS=archive=PATH"
-        ));
+        refuse(
+            Code::NoArchive,
+            format_args!(
+                "the program does not say what its archive is called; set HEDDLE_OPTIONS=archive=PATH"
+            ),
+        );
     }
     // SAFETY: a C string of the program.
     let name = unsafe { CStr::from_ptr(program.archive_name) };
     let Ok(name) = name.to_str() else {
-        refuse(format_args!("the archive's name is not UTF-8"));
+        refuse(
+            Code::NoArchive,
+            format_args!("the archive's name is not UTF-8"),
+        );
     };
     match std::fs::read_link("/proc/self/exe") {
         Ok(executable) => executable.with_file_name(name),
-        Err(error) => refuse(format_args!("cannot find {name}: /proc/self/exe: {error}")),
+        Err(error) => refuse(
+            Code::NoArchive,
+            format_args!("cannot find {name}: /proc/self/exe: {error}"),
+        ),
     }
 }
 
@@ -199,9 +224,12 @@ fn check_tables(program: &Program, archive: &ArchivedArchive) {
     ];
     for (what, program, archive) in counts {
         if program < archive as u64 {
-            refuse(format_args!(
-                "the archive has {archive} {what}, the program {program}; build program and archive together"
-            ));
+            refuse(
+                Code::NoArchive,
+                format_args!(
+                    "the archive has {archive} {what}, the program {program}; build program and archive together"
+                ),
+            );
         }
     }
 }

@@ -10,6 +10,7 @@ use schedules::ArchivedArchive;
 use schedules::archive::SiteId;
 
 use crate::block::Block;
+use crate::codes::{self, Code};
 use crate::sys::{clock, file, stderr};
 use crate::world::World;
 
@@ -119,7 +120,7 @@ fn write(world: &World, path: &str) {
     match file::create(path) {
         Ok(descriptor) => file::write_all(descriptor, text.as_bytes()),
         Err(file::Failed(error)) => {
-            stderr::line(format_args!("heddle: stats: {path}: {error}"));
+            codes::say(Code::NoOutput, format_args!("stats: {path}: {error}"));
         }
     }
 }

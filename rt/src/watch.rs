@@ -11,6 +11,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::block::{Block, Phase};
+use crate::codes::{self, Code};
 use crate::report;
 use crate::sys::{clock, process};
 use crate::world::{self, World};
@@ -54,9 +55,10 @@ pub(crate) fn look(world: &World) -> u64 {
 /// Starts the watchdog if it was asked for.
 pub(crate) fn start(world: &'static World) {
     if world.options.stall > 0 && !process::start_helper(watch) {
-        report::say_line(format_args!(
-            "heddle: stall: the watchdog's thread could not be created"
-        ));
+        codes::say(
+            Code::NoHelp,
+            format_args!("stall: the watchdog's thread could not be created"),
+        );
     }
 }
 

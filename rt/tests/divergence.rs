@@ -17,6 +17,19 @@ fn complaint(output: &Output) -> String {
 fn assert_aborted(output: &Output) {
     let by_signal = output.status.signal() == Some(6) || output.status.code() == Some(134);
     assert!(by_signal, "{}\n{}", output.status, complaint(output));
+    let first = text_of_first_line(output);
+    assert!(
+        first.starts_with("heddle: ") && first.contains(" [HD04"),
+        "{first}"
+    );
+}
+
+fn text_of_first_line(output: &Output) -> String {
+    complaint(output)
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[track_caller]

@@ -7,7 +7,9 @@
 //!
 //! Hash maps here are only asked, never iterated.
 
-use std::collections::HashMap;
+mod reach;
+
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, Hash};
 
 use crate::archive::{
@@ -73,6 +75,8 @@ pub struct ArchiveBuilder {
     pub statistics: Vec<Statistic>,
     texts: Interned<TextId, String>,
     gaps: Vec<Gap>,
+    /// Gaps that no step leads to.
+    limits: BTreeSet<u32>,
     sites: Interned<SiteId, Site>,
     objects: Interned<ObjectId, Object>,
     contexts: Interned<ContextId, Context>,
@@ -114,6 +118,12 @@ impl ArchiveBuilder {
             self.gaps.len() - 1
         });
         u32::try_from(index).expect("few gaps")
+    }
+
+    /// Something that is not covered wherever it happens; no step leads there.
+    pub fn limit(&mut self, reason: &str, site: Option<SiteId>) {
+        let gap = self.gap(reason, site);
+        self.limits.insert(gap);
     }
 
     /// A place in the program.
@@ -258,6 +268,18 @@ impl ArchiveBuilder {
     /// # Panics
     /// If an epoch was declared and never defined.
     pub fn finish(self) -> Archive {
+        self.finish_with(|_, _| {})
+    }
+
+    /// The archive without epochs that no path leads to, and without gaps that only those had.
+    ///
+    /// # Panics
+    /// If an epoch was declared and never defined.
+    pub fn finish_reachable(self) -> Archive {
+        self.finish_with(reach::keep_reachable)
+    }
+
+    fn finish_with(self, prune: impl FnOnce(&mut Archive, &BTreeSet<u32>)) -> Archive {
         let epochs: Vec<Epoch> = self
             .epochs
             .into_rows()
@@ -281,6 +303,7 @@ impl ArchiveBuilder {
             statistics: self.statistics,
             ..Archive::default()
         };
+        prune(&mut archive, &self.limits);
         collect(&mut archive, &self.fragments.pool);
         crate::texts::renumber(&mut archive);
         crate::publish::mark(&mut archive);

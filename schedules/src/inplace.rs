@@ -36,17 +36,16 @@ pub(crate) unsafe trait StableBytes {
 
 /// Private anonymous memory, read-only since it was filled.
 pub(crate) struct Sealed {
-    /// The file with its header.
     pub(crate) map: memmap2::Mmap,
-    /// Where the body begins.
-    pub(crate) from: usize,
+    /// Where in it the archive's body is.
+    pub(crate) body: std::ops::Range<usize>,
 }
 
 // SAFETY: the mapping is anonymous and private to this process, so no file can change or shrink under it; it is never handed
 // out mutably, and moving the handle does not move the memory.
 unsafe impl StableBytes for Sealed {
     fn bytes(&self) -> &[u8] {
-        &self.map[self.from..]
+        &self.map[self.body.clone()]
     }
 }
 

@@ -38,6 +38,15 @@ impl Archive {
             .map(|lane| self.nodes_of(lane))
     }
 
+    /// Where in the table the edges of a fragment's lanes begin, by slot.
+    pub(crate) fn first_edges_of(&self, fragment: FragmentId) -> impl Iterator<Item = usize> {
+        let fragment = self.fragments[fragment.index()];
+        let first = fragment.first_lane as usize;
+        self.lanes[first..first + fragment.lanes as usize]
+            .iter()
+            .map(|lane| lane.first_edge as usize)
+    }
+
     /// The nodes of `slot` in a fragment.
     pub fn lane_of(&self, fragment: FragmentId, slot: u16) -> Nodes<'_> {
         self.lanes_of(fragment)

@@ -31,6 +31,7 @@ pub mod write;
 mod concat;
 mod import;
 mod inplace;
+mod memory;
 mod publish;
 mod texts;
 

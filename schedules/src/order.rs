@@ -22,6 +22,15 @@ pub struct Placed<'a> {
     /// What it waits for, as (slot, position that must have been reached) from the epoch's beginning.
     bases: usize,
     edges: &'a [Edge],
+    /// Where `edges` stand in the archive's table.
+    first_edge: usize,
+}
+
+impl Placed<'_> {
+    /// Where its edges stand in the archive's table.
+    pub(crate) fn edges(&self) -> std::ops::Range<usize> {
+        self.first_edge..self.first_edge + self.edges.len()
+    }
 }
 
 /// The lanes of a path, each slot's put together.
@@ -45,7 +54,10 @@ impl<'a> Lanes<'a> {
                 .map(|len| u32::try_from(len).expect("32-bit positions"))
                 .collect();
             let fragment = archive.steps[step.index()].fragment;
-            for (slot, nodes) in archive.lanes_of(fragment).enumerate().take(count) {
+            let all = archive
+                .lanes_of(fragment)
+                .zip(archive.first_edges_of(fragment));
+            for (slot, (nodes, mut first_edge)) in all.enumerate().take(count) {
                 for (node, edges) in nodes {
                     let lane = &mut lanes.slots[slot];
                     lane.push(Placed {
@@ -55,7 +67,9 @@ impl<'a> Lanes<'a> {
                         node,
                         bases: lanes.bases.len(),
                         edges,
+                        first_edge,
                     });
+                    first_edge += edges.len();
                 }
             }
             lanes.bases.push(base);

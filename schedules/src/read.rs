@@ -14,11 +14,10 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use memmap2::{MmapMut, MmapOptions};
-
 use crate::archive::{Archive, ArchivedArchive, FORMAT_VERSION};
 use crate::file::{Architecture, BuiltFor, HEADER_LEN, Header, MAX_BODY_LEN};
 use crate::inplace::{Checked, Sealed};
+use crate::memory::Memory;
 use crate::plan_digest;
 use crate::ranges::{self, Broken};
 
@@ -147,7 +146,7 @@ impl OpenArchive {
     /// Opens the file at `path`.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         read_file(path)
-            .and_then(Self::from_map)
+            .and_then(Self::from_memory)
             .map_err(|reason| OpenError {
                 path: path.to_owned(),
                 reason,
@@ -166,7 +165,9 @@ impl OpenArchive {
 
     /// As [`OpenArchive::open_for`], for a file that the caller has opened, and looked at, itself; `path` is for messages.
     pub fn read_for(file: File, path: &Path, program: BuiltFor) -> Result<Self, OpenError> {
-        let open = regular(file).and_then(read_opened).and_then(Self::from_map);
+        let open = regular(file)
+            .and_then(read_opened)
+            .and_then(Self::from_memory);
         let checked = open.and_then(|open| open.check_program(program).map(|()| open));
         checked.map_err(|reason| OpenError {
             path: path.to_owned(),
@@ -177,9 +178,9 @@ impl OpenArchive {
     /// Opens a copy of `bytes`, which are those of a file.
     pub fn open_bytes(bytes: &[u8]) -> Result<Self, Refusal> {
         Header::parse(bytes)?;
-        let mut map = allocate(bytes.len() as u64)?;
-        map.copy_from_slice(bytes);
-        Self::from_map(map)
+        let mut memory = Memory::new(bytes.len() as u64)?;
+        memory.bytes_mut().copy_from_slice(bytes);
+        Self::from_memory(memory)
     }
 
     /// Opens an archive that is part of the program: in place if it is aligned, else a copy.
@@ -192,13 +193,10 @@ impl OpenArchive {
         Self::check_inside(Store::Static(store), &header, bytes.len())
     }
 
-    fn from_map(map: MmapMut) -> Result<Self, Refusal> {
-        let header = check_outside(&map)?;
-        let len = map.len();
-        let sealed = Sealed {
-            map: map.make_read_only().map_err(Refusal::Io)?,
-            from: HEADER_LEN,
-        };
+    fn from_memory(memory: Memory) -> Result<Self, Refusal> {
+        let header = check_outside(memory.bytes())?;
+        let sealed = memory.seal().map_err(Refusal::Io)?;
+        let len = HEADER_LEN + sealed.body.len();
         let store = Checked::new(sealed).map_err(Refusal::Malformed)?;
         Self::check_inside(Store::Sealed(store), &header, len)
     }
@@ -300,21 +298,22 @@ fn check_length(expected: u64, found: u64) -> Result<(), Refusal> {
 }
 
 /// Reads a whole archive file into private memory; stops early if the header is wrong.
-fn read_file(path: &Path) -> Result<MmapMut, Refusal> {
+fn read_file(path: &Path) -> Result<Memory, Refusal> {
     read_opened(open_regular(path)?)
 }
 
-fn read_opened((mut file, len): (File, u64)) -> Result<MmapMut, Refusal> {
+fn read_opened((mut file, len): (File, u64)) -> Result<Memory, Refusal> {
     let mut start = [0; HEADER_LEN];
     let got = read_up_to(&mut file, &mut start)?;
     let header = Header::parse(&start[..got])?;
     check_length(header.body_len + HEADER_LEN as u64, len)?;
-    let mut map = allocate(len)?;
-    map[..HEADER_LEN].copy_from_slice(&start);
-    if read_up_to(&mut file, &mut map[HEADER_LEN..])? as u64 != header.body_len {
+    let mut memory = Memory::new(len)?;
+    let (copied, body) = memory.bytes_mut().split_at_mut(HEADER_LEN);
+    copied.copy_from_slice(&start);
+    if read_up_to(&mut file, body)? as u64 != header.body_len {
         return Err(Refusal::ChangedWhileReading);
     }
-    Ok(map)
+    Ok(memory)
 }
 
 /// Opens without waiting for a FIFO's other end, and refuses anything but a regular file.
@@ -361,11 +360,4 @@ fn read_up_to(file: &mut File, buffer: &mut [u8]) -> Result<usize, Refusal> {
         }
     }
     Ok(filled)
-}
-
-fn allocate(len: u64) -> Result<MmapMut, Refusal> {
-    let size = usize::try_from(len).map_err(|_| Refusal::TooLarge { found: len })?;
-    // All pages at once: one by one they would cost more than reading them.
-    let map = MmapOptions::new().len(size).populate().map_anon();
-    map.map_err(|error| Refusal::NoMemory { len, error })
 }

@@ -27,6 +27,8 @@
 //! *Order.*
 //! 14. On each path, operations of different slots on one mutex or spin lock are ordered by edges, whatever optional nodes
 //!     are skipped. Checked on the first [`MOST_SCHEDULES`] schedules of an epoch.
+//! 15. Edges are transitively reduced: each is needed on some path, where neither the others nor what its slot waited for before imply it.
+//!     Checked if no epoch has more schedules than that.
 //!
 //! Ids in range, totality of trees, arms that ascend, and well-typed byte code are the reader's rules and hold here already.
 //! Deliberately absent: whether the archive fits a program.
@@ -144,6 +146,19 @@ pub enum Problem {
     },
     #[error("rule 14: from {epoch}, schedule {schedule} on: too large to be checked")]
     TooLarge { epoch: EpochId, schedule: u64 },
+    #[error("rule 15: {fragment}, slot {slot}, node {node}: has an edge that the others imply")]
+    ImpliedEdge {
+        fragment: FragmentId,
+        slot: usize,
+        node: usize,
+    },
+}
+
+impl Problem {
+    /// Programs that follow the archive run as it says, only slower than they could.
+    pub fn only_costs_time(&self) -> bool {
+        matches!(self, Self::ImpliedEdge { .. })
+    }
 }
 
 /// Where problems go; full at [`MOST_PROBLEMS`].

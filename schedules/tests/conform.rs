@@ -271,7 +271,10 @@ fn nodes_are_what_they_say() {
 fn what_was_waited_for_must_not_come_later() {
     // Slot 1's lock passes while the arm could still be skipped; then the arm is entered after all.
     let archive = handover();
-    let text = include_str!("archives/handover.txt").replace("<- 0:8", "");
+    let text = include_str!("archives/handover.txt").replace(
+        " <- 0:8\n      2 mutex_lock \"m\" @a.c:13",
+        "\n      2 mutex_lock \"m\" @a.c:13 <- 0:6",
+    );
     let without_join = parse(&text).unwrap();
     assert_ne!(archive, without_join);
     let log = log(&without_join, &format!("{EPOCH0} e1 0.1.1 0.1.2 1.0.4"));

@@ -2,6 +2,8 @@
 
 #[path = "random/archives.rs"]
 mod archives;
+#[path = "random/clocks.rs"]
+mod clocks;
 #[path = "hostile/exercise.rs"]
 mod exercise;
 #[path = "random/runs.rs"]

@@ -205,12 +205,25 @@ fn order() {
         ]],
     );
     // The join orders the lock already; without it the lock has to wait itself, and not only for the first arm.
-    with("@a.c:13 <- 0:6", "@a.c:13", expect![""]);
-    with("@a.c:16 <- 0:8", "@a.c:16", expect![""]);
-    let text = HANDOVER
-        .replace("@a.c:16 <- 0:8", "@a.c:16")
-        .replace("<- 0:6", "<- 0:3");
+    let waiting_for = |position: &str| {
+        let join = "@a.c:16 <- 0:8\n      2 mutex_lock \"m\" @a.c:13";
+        let lock = format!("@a.c:16\n      2 mutex_lock \"m\" @a.c:13 <- 0:{position}");
+        assert!(HANDOVER.contains(join));
+        HANDOVER.replace(join, &lock)
+    };
+    assert_eq!(problems(&parse(&waiting_for("6")).unwrap()), "");
+    let text = waiting_for("3");
     expect![[r#"rule 14: epoch1, schedule 0: mutex_unlock "m" of slot 0 at a.c:36 and mutex_lock "m" of slot 1 at a.c:13 are not ordered"#]].assert_eq(&problems(&parse(&text).unwrap()));
+}
+
+#[test]
+fn edges_are_reduced() {
+    let lock = "2 mutex_lock \"m\" @a.c:13\n";
+    let implied = HANDOVER.rfind(lock).unwrap();
+    let (before, after) = HANDOVER.split_at(implied);
+    let text = before.to_owned() + &after.replacen("@a.c:13", "@a.c:13 <- 0:6", 1);
+    expect!["rule 15: fragment3, slot 1, node 1: has an edge that the others imply"]
+        .assert_eq(&problems(&parse(&text).unwrap()));
 }
 
 #[test]
@@ -223,7 +236,7 @@ fn what_is_learned_in_an_arm_counts_in_it_alone() {
       5 mutex_lock \"m\" @a.c:13 <- 0:6
 ";
     let join = "      1 thread_join \"thread created at a.c:11\" @a.c:16 <- 0:8
-      2 mutex_lock \"m\" @a.c:13 <- 0:6
+      2 mutex_lock \"m\" @a.c:13
 ";
     let inside = HANDOVER.replace(join, arms);
     assert_eq!(problems(&parse(&inside).unwrap()), "");

@@ -19,8 +19,12 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("micro")
 }
 
-/// The static library, beside the executable that runs now.
-pub(super) fn library() -> Result<PathBuf> {
+/// The static library as it is shipped, made in `scratch` from the one beside the executable that runs now.
+pub(super) fn library(scratch: &Path) -> Result<PathBuf> {
+    let shipped = scratch.join("libheddle_rt.a");
+    if shipped.exists() {
+        return Ok(shipped);
+    }
     let mut path = std::env::current_exe()?;
     path.set_file_name("libheddle_rt.a");
     ensure!(
@@ -28,7 +32,13 @@ pub(super) fn library() -> Result<PathBuf> {
         "{} is missing: run `cargo build --release --workspace` first",
         path.display()
     );
-    Ok(path)
+    let ship = folder().join("../../scripts/runtime-library");
+    let status = std::process::Command::new(ship)
+        .arg(path)
+        .arg(&shipped)
+        .status()?;
+    ensure!(status.success(), "scripts/runtime-library: {status}");
+    Ok(shipped)
 }
 
 /// Compiles `source` as `name` in `scratch`; `archive` gets written beside the gated one.
@@ -41,6 +51,10 @@ pub(super) fn build(
 ) -> Result<Built> {
     let native = scratch.join(format!("{name}-native"));
     let gated = scratch.join(name);
+    // First: a program may have it embedded.
+    archive
+        .write(&gated.with_extension("heddle"))
+        .with_context(|| format!("cannot write the archive of {name}"))?;
     let header = folder().join("../../rt/tests/programs");
     let common = [
         "-O2",
@@ -59,7 +73,7 @@ pub(super) fn build(
             .args(defines.iter().map(|define| format!("-D{define}")))
             .arg(folder().join(source).with_extension("c"));
         if ways == "-DGATED" {
-            command.arg(library()?);
+            command.arg(library(scratch)?);
             // As `heddle build` links it.
             command.args(["-static-libgcc", "-Wl,--exclude-libs,libgcc_eh.a"]);
         }
@@ -71,9 +85,6 @@ pub(super) fn build(
             outcome.stderr
         );
     }
-    archive
-        .write(&gated.with_extension("heddle"))
-        .with_context(|| format!("cannot write the archive of {name}"))?;
     Ok(Built { native, gated })
 }
 

@@ -17,9 +17,14 @@ pub(super) struct Samples(Vec<f64>);
 impl Samples {
     /// Half are below it.
     pub(super) fn median(&self) -> f64 {
+        self.share(0.5)
+    }
+
+    /// This share of them is below it.
+    pub(super) fn share(&self, below: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
-        sorted[sorted.len() / 2]
+        sorted[(sorted.len() as f64 * below) as usize]
     }
 
     /// Smallest and largest.
@@ -79,11 +84,11 @@ pub(super) fn compare(built: &Built, times: usize) -> Result<Pair> {
 }
 
 /// Milliseconds that whole runs take.
-pub(super) fn compare_runs(built: &Built, times: usize) -> Result<Pair> {
+pub(super) fn compare_runs(built: &Built, options: &str, times: usize) -> Result<Pair> {
     let once = |program: &std::path::Path| -> Result<f64> {
         let began = Instant::now();
         let status = Command::new(program)
-            .env("HEDDLE_OPTIONS", "")
+            .env("HEDDLE_OPTIONS", options)
             .stdout(std::process::Stdio::null())
             .status()?;
         ensure!(status.success(), "{}: {status}", program.display());

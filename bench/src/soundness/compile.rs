@@ -1,8 +1,8 @@
 //! Generated programs as straight lists of instructions, for the oracle.
 //!
-//! Helpers are put in where they are called, with locals of their own; a chosen lock's number lives in a hidden local.
+//! Helpers and recursive functions, level by level, are put in where they are called, with locals of their own; a chosen lock's number lives in a hidden local.
 
-use super::program::{Block, Expr, LOCALS, Mutex, Op, Place, Program, Stmt};
+use super::program::{Block, DEEPEST, Expr, LOCALS, Mutex, Op, Place, Program, Stmt};
 
 /// A mutex in an instruction.
 #[derive(Clone, Debug)]
@@ -57,6 +57,8 @@ pub(super) struct Code {
     entries: Vec<(u32, usize)>,
     /// Whether a try occurs.
     pub(super) tries: bool,
+    /// Limit: more locals than the code can name.
+    pub(super) too_big: bool,
 }
 
 impl Code {
@@ -68,6 +70,7 @@ impl Code {
             exits: Vec::new(),
             chosen: Vec::new(),
             tries: false,
+            locals_at_most: 0,
         };
         let mut entries = Vec::new();
         for body in &program.bodies {
@@ -78,6 +81,7 @@ impl Code {
             instrs: compiler.instrs,
             entries,
             tries: compiler.tries,
+            too_big: compiler.locals_at_most > u8::MAX.into(),
         }
     }
 
@@ -100,6 +104,7 @@ struct Compiler<'a> {
     /// Locks of the sections around.
     chosen: Vec<Lock>,
     tries: bool,
+    locals_at_most: u16,
 }
 
 impl Compiler<'_> {
@@ -126,6 +131,7 @@ impl Compiler<'_> {
     fn hidden(&mut self, count: u16) -> u16 {
         let first = self.locals;
         self.locals += count;
+        self.locals_at_most = self.locals_at_most.max(self.locals);
         first
     }
 
@@ -210,9 +216,25 @@ impl Compiler<'_> {
                 let frame = self.inlined(body, Some((argument, base)));
                 let result = Expr::Local(0);
                 // Copy from the helper's frame: read there, write here.
-                let scratch = Place::Local(u8::try_from(base).expect("few frames") + into);
+                let scratch = Place::Local(short(base).saturating_add(*into));
                 let value = shift(&result, frame);
                 self.instrs.push(Instr::Set(scratch, value, 0));
+            }
+            Stmt::Recurse {
+                function,
+                depth,
+                argument,
+                into,
+            } => {
+                let level = Level {
+                    depth: and(shift(depth, base), DEEPEST.into()),
+                    argument: shift(argument, base),
+                    left: DEEPEST,
+                };
+                let frame = self.recursion(*function, level);
+                let place = Place::Local(short(base).saturating_add(*into));
+                self.instrs
+                    .push(Instr::Set(place, Expr::Local(short(frame)), 0));
             }
             Stmt::Return => {
                 let hole = self.hole();
@@ -228,11 +250,40 @@ impl Compiler<'_> {
         self.instrs.push(Instr::Clear(frame, LOCALS));
         if let Some((argument, base)) = argument {
             let value = shift(argument, base);
-            let place = Place::Local(u8::try_from(frame).expect("few frames"));
+            let place = Place::Local(short(frame));
             self.instrs.push(Instr::Set(place, value, 0));
         }
         let outer = std::mem::take(&mut self.exits);
         self.block(body, frame);
+        self.land_exits();
+        self.exits = outer;
+        frame
+    }
+
+    /// One call of a recursive function and all inside it; returns where its locals begin.
+    fn recursion(&mut self, function: u8, level: Level) -> u16 {
+        let frame = self.hidden(LOCALS.into());
+        let depth = self.hidden(1);
+        self.instrs.push(Instr::Clear(frame, LOCALS));
+        let set = |local: u16, value: Expr| Instr::Set(Place::Local(short(local)), value, 0);
+        self.instrs.push(set(frame, level.argument));
+        if level.left == 0 {
+            return frame;
+        }
+        self.instrs.push(set(depth, level.depth));
+        let outer = std::mem::take(&mut self.exits);
+        let at_bottom = self.hole();
+        let body = &self.program.recursives[usize::from(function)];
+        self.block(&body.before, frame);
+        let inner = Level {
+            depth: less(short(depth)),
+            argument: Expr::Local(short(frame)),
+            left: level.left - 1,
+        };
+        let result = self.recursion(function, inner);
+        self.instrs.push(set(frame + 1, Expr::Local(short(result))));
+        self.block(&body.after, frame);
+        self.instrs[at_bottom] = Instr::Branch(Expr::Local(short(depth)), 0, self.here());
         self.land_exits();
         self.exits = outer;
         frame
@@ -244,7 +295,7 @@ impl Compiler<'_> {
             Mutex::Chosen { by, a, b } => {
                 let hidden = self.hidden(1);
                 let hole = self.hole();
-                let place = Place::Local(u8::try_from(hidden).expect("few frames"));
+                let place = Place::Local(short(hidden));
                 self.instrs
                     .push(Instr::Set(place, Expr::Const((*b).into()), 0));
                 let over = self.hole();
@@ -264,33 +315,48 @@ impl Compiler<'_> {
     }
 
     fn repeat(&mut self, times: &Expr, body: &Block, base: u16) {
-        let counter = u8::try_from(self.hidden(1)).expect("few frames");
-        let seven = Expr::Bin(
-            Op::And,
-            Box::new(shift(times, base)),
-            Box::new(Expr::Const(7)),
-        );
+        let counter = short(self.hidden(1));
+        let seven = and(shift(times, base), 7);
         self.instrs
             .push(Instr::Set(Place::Local(counter), seven, 0));
         let top = self.here();
         let hole = self.hole();
         self.block(body, base);
-        let less = Expr::Bin(
-            Op::Add,
-            Box::new(Expr::Local(counter)),
-            Box::new(Expr::Const(u32::MAX)),
-        );
-        self.instrs.push(Instr::Set(Place::Local(counter), less, 0));
+        self.instrs
+            .push(Instr::Set(Place::Local(counter), less(counter), 0));
         self.instrs.push(Instr::Jump(top));
         self.instrs[hole] = Instr::Branch(Expr::Local(counter), 0, self.here());
     }
 }
 
+/// A call of a recursive function, in terms of locals counted from the bottom of the body.
+struct Level {
+    depth: Expr,
+    argument: Expr,
+    /// Levels that may follow.
+    left: u8,
+}
+
+fn and(value: Expr, mask: u32) -> Expr {
+    Expr::Bin(Op::And, Box::new(value), Box::new(Expr::Const(mask)))
+}
+
+fn less(local: u8) -> Expr {
+    let minus_one = Expr::Const(u32::MAX);
+    Expr::Bin(Op::Add, Box::new(Expr::Local(local)), Box::new(minus_one))
+}
+
+/// The number of a local; code with more of them is not run (see `too_big`).
+fn short(local: u16) -> u8 {
+    u8::try_from(local).unwrap_or(0)
+}
+
 /// The expression with locals counted from the bottom of the body.
 fn shift(expr: &Expr, base: u16) -> Expr {
-    let base = u8::try_from(base).expect("few frames");
+    let base = short(base);
     match expr {
-        Expr::Local(l) => Expr::Local(base + l),
+        Expr::Local(l) => Expr::Local(base.saturating_add(*l)),
+        Expr::FreshAt(index) => Expr::FreshAt(Box::new(shift(index, base.into()))),
         Expr::Bin(op, a, b) => Expr::Bin(
             *op,
             Box::new(shift(a, base.into())),

@@ -3,8 +3,12 @@
 //! A candidate is made by growing statements under the rules; the oracle then explores it for every input. Candidates that can deadlock
 //! or are too big are dropped and the next one is made from the same stream, so a seed always ends in one program.
 
+use std::collections::BTreeSet;
+
 use super::oracle::{self, Outcome};
-use super::program::{Block, Expr, Guard, LOCALS, Mutex, Op, Place, Program, Stmt, Storage};
+use super::program::{
+    Block, Expr, Guard, LOCALS, Mutex, Op, Place, Program, Recursive, Source, Stmt, Storage,
+};
 use super::random::Random;
 
 /// What programs may use. Each level contains the ones before.
@@ -14,7 +18,7 @@ pub enum Level {
     Locks = 1,
     /// Branches on inputs, loops that synchronize a constant number of times.
     Branches = 2,
-    /// Helpers, locks chosen by values, threads of threads, early returns, inputs read on the way.
+    /// Helpers, recursion, locks chosen by values, threads of threads, early returns, inputs read on the way and from files.
     Shapes = 3,
     /// Condition variables, semaphores, barriers, read-write locks, once, try, exit.
     Primitives = 4,
@@ -22,21 +26,25 @@ pub enum Level {
     Loops = 5,
     /// The same without a bound that the program shows.
     Unbounded = 6,
+    /// Programs that can deadlock on some input: locks in any order, wake-ups that may be missing.
+    Deadlocks = 7,
 }
+
+/// All levels, in order.
+pub const LEVELS: [Level; 7] = [
+    Level::Locks,
+    Level::Branches,
+    Level::Shapes,
+    Level::Primitives,
+    Level::Loops,
+    Level::Unbounded,
+    Level::Deadlocks,
+];
 
 impl Level {
     /// From the number a person gives.
     pub fn from_number(n: u32) -> Option<Self> {
-        [
-            Level::Locks,
-            Level::Branches,
-            Level::Shapes,
-            Level::Primitives,
-            Level::Loops,
-            Level::Unbounded,
-        ]
-        .into_iter()
-        .find(|&level| level as u32 == n)
+        LEVELS.into_iter().find(|&level| level as u32 == n)
     }
 }
 
@@ -45,21 +53,47 @@ pub const MOST_STATES: usize = 8_000;
 
 /// The program of a seed.
 pub fn generate(seed: u64, level: Level) -> Program {
+    explored(seed, level).0
+}
+
+/// Inputs and all outcomes on them, in the order of [`Program::worlds`].
+pub type Worlds = Vec<(Vec<u32>, BTreeSet<Outcome>)>;
+
+/// The program of a seed and everything it can do.
+pub fn explored(seed: u64, level: Level) -> (Program, Worlds) {
     let mut random = Random::new(seed);
     loop {
         let program = candidate(&mut random, level);
-        if is_wanted(&program) {
-            return program;
+        let may_deadlock = level == Level::Deadlocks;
+        if let Some(worlds) = worlds(&program, may_deadlock) {
+            return (program, worlds);
         }
     }
 }
 
-/// No deadlock, small enough, and at least two threads that do something.
+/// Small enough, and no deadlock on any input.
 pub fn is_wanted(program: &Program) -> bool {
-    program.worlds().iter().all(|inputs| {
-        oracle::outcomes(program, inputs, MOST_STATES)
-            .is_ok_and(|outcomes| !outcomes.contains(&Outcome::Deadlock))
-    })
+    worlds(program, false).is_some()
+}
+
+/// Small enough, and a deadlock on some input.
+pub fn can_deadlock(program: &Program) -> bool {
+    worlds(program, true).is_some()
+}
+
+/// All it can do; none if it has too many states, or if it deadlocks and must not or the other way round.
+fn worlds(program: &Program, deadlocks: bool) -> Option<Worlds> {
+    let mut worlds = Vec::new();
+    let mut found = false;
+    for inputs in program.worlds() {
+        let outcomes = oracle::outcomes(program, &inputs, MOST_STATES).ok()?;
+        found |= outcomes.contains(&Outcome::Deadlock);
+        if found && !deadlocks {
+            return None;
+        }
+        worlds.push((inputs, outcomes));
+    }
+    (found == deadlocks).then_some(worlds)
 }
 
 /// Features of one program.
@@ -78,6 +112,9 @@ struct Features {
     onces: bool,
     tries: bool,
     input_loops: bool,
+    recursion: bool,
+    /// Locks are taken in any order.
+    disorder: bool,
 }
 
 impl Features {
@@ -97,6 +134,8 @@ impl Features {
             onces: at(Level::Primitives, 4),
             tries: at(Level::Primitives, 5),
             input_loops: at(Level::Loops, 1),
+            recursion: at(Level::Shapes, 4),
+            disorder: at(Level::Deadlocks, 1),
         }
     }
 }
@@ -140,6 +179,7 @@ fn candidate(random: &mut Random, level: Level) -> Program {
         rwlocks,
         onces: Vec::new(),
         helpers: Vec::new(),
+        recursives: Vec::new(),
         bodies: Vec::new(),
         threads,
         main: Vec::new(),
@@ -148,10 +188,16 @@ fn candidate(random: &mut Random, level: Level) -> Program {
             Storage::Globals,
             Storage::Heap,
             Storage::Passed,
+            Storage::Linked,
         ]),
+        source: match features.inputs && level >= Level::Shapes && random.one_in(4) {
+            true => Source::File,
+            false => Source::Arguments,
+        },
         create_in_loop: random.one_in(2),
         lock_by_function: random.one_in(4),
-        raw_inputs: level >= Level::Unbounded,
+        lock_pointers: random.one_in(3),
+        raw_inputs: level >= Level::Unbounded && (level != Level::Deadlocks || random.one_in(3)),
     };
     let mut grower = Grower {
         random,
@@ -214,6 +260,15 @@ impl Grower<'_> {
             };
             let body = self.block(&place, 2);
             self.program.helpers.push(body);
+        }
+        if self.features.recursion {
+            let place = Spot {
+                helper: true,
+                ..inside.clone()
+            };
+            let (down, up) = (1 + self.random.below(2), self.random.below(2));
+            let (before, after) = (self.block(&place, down), self.block(&place, up));
+            self.program.recursives.push(Recursive { before, after });
         }
         for _ in 0..bodies {
             let length = 2 + self.random.below(3);
@@ -294,7 +349,7 @@ impl Grower<'_> {
     fn stmt(&mut self, place: &Spot) -> Stmt {
         let deep = place.depth > 3;
         for _ in 0..20 {
-            let choice = self.random.below(24);
+            let choice = self.random.below(25);
             let free = place.held.is_empty() && place.rw.is_none();
             match choice {
                 0..=4 => return self.assignment(place),
@@ -343,13 +398,35 @@ impl Grower<'_> {
                     let (then, otherwise) = (self.block(&inner, 1), self.block(place, 1));
                     return Stmt::Try(k, then, otherwise);
                 }
+                24 if free && !place.helper && !self.program.recursives.is_empty() => {
+                    return self.recursion(place);
+                }
                 _ => {}
             }
         }
         self.assignment(place)
     }
 
+    fn recursion(&mut self, place: &Spot) -> Stmt {
+        let depth = match self.random.below(3) {
+            0 if self.program.inputs > 0 => {
+                Expr::Input(self.random.below(self.program.inputs.into()) as u8)
+            }
+            1 => bin(Op::And, self.expr(place, 1), Expr::Const(3)),
+            _ => Expr::Const(1 + self.random.below(3) as u32),
+        };
+        Stmt::Recurse {
+            function: 0,
+            depth,
+            argument: self.expr(place, 1),
+            into: self.random.below(LOCALS.into()) as u8,
+        }
+    }
+
     fn may_lock(&self, place: &Spot) -> bool {
+        if self.features.disorder {
+            return place.rw.is_none() && !self.free_mutexes(place).is_empty();
+        }
         place.rw.is_none()
             && place
                 .held
@@ -370,14 +447,25 @@ impl Grower<'_> {
         place.held.last().map_or(0, |k| k + 1)
     }
 
+    fn free_mutexes(&self, place: &Spot) -> Vec<u8> {
+        let all = 0..self.program.mutexes;
+        all.filter(|k| !place.held.contains(k)).collect()
+    }
+
     fn fixed(&mut self, place: &Spot) -> Mutex {
+        if self.features.disorder {
+            let free = self.free_mutexes(place);
+            return Mutex::Fixed(self.random.pick(&free));
+        }
         let low = self.lowest(place);
         Mutex::Fixed(low + self.random.below((self.program.mutexes - low).into()) as u8)
     }
 
     fn section(&mut self, place: &Spot) -> Stmt {
         let low = self.lowest(place);
-        if self.features.chosen && low + 1 < self.program.mutexes && self.random.one_in(2) {
+        let ordered = !self.features.disorder || place.held.is_empty();
+        let several = low + 1 < self.program.mutexes;
+        if self.features.chosen && ordered && several && self.random.one_in(2) {
             let a = low + self.random.below((self.program.mutexes - low).into()) as u8;
             let b = low + self.random.below((self.program.mutexes - low).into()) as u8;
             let by = self.expr(place, 1);
@@ -579,9 +667,10 @@ impl Grower<'_> {
                 2 => return Expr::Local(self.random.below(LOCALS.into()) as u8),
                 3..=4 if self.program.inputs > 0 => {
                     let k = self.random.below(self.program.inputs.into()) as u8;
-                    return match self.features.fresh && self.random.one_in(3) {
-                        true => Expr::Fresh(k),
-                        false => Expr::Input(k),
+                    return match (self.features.fresh, self.random.below(6)) {
+                        (true, 0) => Expr::FreshAt(Box::new(self.expr(place, 0))),
+                        (true, 1..=2) => Expr::Fresh(k),
+                        _ => Expr::Input(k),
                     };
                 }
                 5..=6 => {

@@ -8,11 +8,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::compile::{Code, Instr, Lock};
 use super::program::{DOMAIN, Expr, Place, Program};
 
 /// How a run can end.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Outcome {
     Exit {
         status: i32,
@@ -72,6 +74,9 @@ pub fn outcomes(
     most_states: usize,
 ) -> Result<BTreeSet<Outcome>, TooBig> {
     let code = Code::of(program);
+    if code.too_big {
+        return Err(TooBig);
+    }
     Explorer {
         program,
         code: &code,
@@ -220,6 +225,11 @@ impl Explorer<'_> {
             Expr::Const(value) => *value,
             Expr::Input(k) | Expr::Fresh(k) => {
                 self.inputs.get(usize::from(*k)).copied().unwrap_or(0) % DOMAIN
+            }
+            Expr::FreshAt(index) => {
+                let index = self.value(state, t, index, base) as usize;
+                let value = self.inputs.get(index % self.inputs.len().max(1));
+                value.copied().unwrap_or(0) % DOMAIN
             }
             Expr::Arg => {
                 if t == self.main() {

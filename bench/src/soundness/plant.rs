@@ -4,11 +4,12 @@
 
 use schedules::primitives::NodeOp;
 use schedules::{Archive, Next};
+use serde::{Deserialize, Serialize};
 
 use super::random::Random;
 
 /// What is planted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Plant {
     /// A lock no longer waits for the section before it.
     DropEdge,
@@ -30,44 +31,38 @@ pub const PLANTS: [Plant; 5] = [
     Plant::SwapNodes,
 ];
 
-/// Plants the bug somewhere. False if the archive has no place for it.
-pub fn plant(archive: &mut Archive, what: Plant, random: &mut Random) -> bool {
+/// Plants the bug somewhere and says where. None if the archive has no place for it.
+pub fn plant(archive: &mut Archive, what: Plant, random: &mut Random) -> Option<String> {
     match what {
         Plant::DropEdge => drop_edge(archive, random),
         Plant::SwapLate => {
             let places = (0..archive.steps.len()).filter(
                 |&i| matches!(&archive.steps[i].next, Next::Late { arms, .. } if arms.len() == 2),
             );
-            let Some(i) = choose(places, random) else {
-                return false;
-            };
+            let i = choose(places, random)?;
             if let Next::Late { arms, .. } = &mut archive.steps[i].next {
                 let first = arms[0].step;
                 arms[0].step = arms[1].step;
                 arms[1].step = first;
             }
-            true
+            Some(format!("step {i}"))
         }
         Plant::SwapEarly => {
             let places = (0..archive.steps.len())
                 .filter(|&i| matches!(archive.steps[i].next, Next::Early { .. }));
-            let Some(i) = choose(places, random) else {
-                return false;
-            };
+            let i = choose(places, random)?;
             if let Next::Early { yes, no, .. } = &mut archive.steps[i].next {
                 std::mem::swap(yes, no);
             }
-            true
+            Some(format!("step {i}"))
         }
         Plant::MakeMandatory => {
             let optional = schedules::Node::OPTIONAL;
             let places =
                 (0..archive.nodes.len()).filter(|&i| archive.nodes[i].flags & optional != 0);
-            let Some(i) = choose(places, random) else {
-                return false;
-            };
+            let i = choose(places, random)?;
             archive.nodes[i].flags &= !optional;
-            true
+            Some(format!("node {i}"))
         }
         Plant::SwapNodes => {
             // Within one lane, without edges of their own, and different.
@@ -79,11 +74,9 @@ pub fn plant(archive: &mut Archive, what: Plant, random: &mut Random) -> bool {
                 let (a, b) = (archive.nodes[i], archive.nodes[i + 1]);
                 a.edges == 0 && b.edges == 0 && a != b && a.flags == b.flags
             });
-            let Some(i) = choose(places.collect::<Vec<_>>().into_iter(), random) else {
-                return false;
-            };
+            let i = choose(places.collect::<Vec<_>>().into_iter(), random)?;
             archive.nodes.swap(i, i + 1);
-            true
+            Some(format!("nodes {i} and {}", i + 1))
         }
     }
 }
@@ -100,7 +93,7 @@ fn takes_a_lock(op: NodeOp) -> bool {
     )
 }
 
-fn drop_edge(archive: &mut Archive, random: &mut Random) -> bool {
+fn drop_edge(archive: &mut Archive, random: &mut Random) -> Option<String> {
     // Number of the first edge of each node that could lose one.
     let mut places = Vec::new();
     for lane in &archive.lanes {
@@ -114,7 +107,7 @@ fn drop_edge(archive: &mut Archive, random: &mut Random) -> bool {
         }
     }
     if places.is_empty() {
-        return false;
+        return None;
     }
     let (node, edge) = random.pick(&places);
     archive.nodes[node].edges -= 1;
@@ -124,5 +117,5 @@ fn drop_edge(archive: &mut Archive, random: &mut Random) -> bool {
             lane.first_edge -= 1;
         }
     }
-    true
+    Some(format!("edge {edge} of node {node}"))
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::program::{Block, Expr, Guard, LOCALS, Mutex, Op, Place, Program, Stmt, Storage};
+use super::program::{
+    Block, Expr, Guard, LOCALS, Mutex, Op, Place, Program, Source, Stmt, Storage,
+};
 
 /// The C source.
 pub fn c_source(program: &Program, note: &str) -> String {
@@ -51,13 +53,25 @@ impl Printer<'_> {
     /// A member of the shared state.
     fn at(&self, member: &str) -> String {
         match self.program.storage {
-            Storage::Globals => member.to_owned(),
+            Storage::Globals | Storage::Linked => member.to_owned(),
             Storage::Heap | Storage::Passed => format!("w->{member}"),
         }
     }
 
     fn is_heap(&self) -> bool {
-        self.program.storage != Storage::Globals
+        matches!(self.program.storage, Storage::Heap | Storage::Passed)
+    }
+
+    fn is_linked(&self) -> bool {
+        self.program.storage == Storage::Linked
+    }
+
+    /// A mutex, or what belongs to it, by the text of its number.
+    fn of_mutex(&self, member: &str, index: &str) -> String {
+        match self.is_linked() {
+            true => format!("cell({index})->{member}"),
+            false => self.at(&format!("{member}[{index}]")),
+        }
     }
 
     fn file(&mut self, note: &str) {
@@ -69,19 +83,14 @@ impl Printer<'_> {
             "stdint.h",
             "stdio.h",
             "stdlib.h",
+            "fcntl.h",
+            "unistd.h",
         ] {
             self.line(format!("#include <{header}>"));
         }
         self.line("");
         self.shared_state();
-        self.line("static int the_argc;");
-        self.line("static char **the_argv;");
-        self.line("static unsigned fresh(int k) {");
-        let reduced = if self.program.raw_inputs { "" } else { " % 4u" };
-        self.line(format!(
-            "    return the_argc > 1 + k ? (unsigned)atoi(the_argv[1 + k]){reduced} : 0u;"
-        ));
-        self.line("}");
+        self.inputs();
         if self.program.lock_by_function {
             self.line("static void take(pthread_mutex_t *m) { pthread_mutex_lock(m); }");
             self.line("static void release(pthread_mutex_t *m) { pthread_mutex_unlock(m); }");
@@ -92,6 +101,9 @@ impl Printer<'_> {
         for k in 0..self.program.helpers.len() {
             self.helper(k);
         }
+        for k in 0..self.program.recursives.len() {
+            self.recursive(k);
+        }
         // A body may create threads that run any other body.
         for k in 0..self.program.bodies.len() {
             self.line(format!("static void *body{k}(void *);"));
@@ -100,6 +112,30 @@ impl Printer<'_> {
             self.body(k);
         }
         self.main();
+    }
+
+    /// How inputs are read, also while threads run.
+    fn inputs(&mut self) {
+        let reduced = if self.program.raw_inputs { "" } else { " % 4u" };
+        match self.program.source {
+            Source::Arguments => {
+                self.line("static int the_argc;");
+                self.line("static char **the_argv;");
+                self.line("static unsigned fresh(unsigned k) {");
+                self.line("    if (the_argc <= 1 + (int)k) return 0u;");
+                self.line(format!(
+                    "    return (unsigned)atoi(the_argv[1 + k]){reduced};"
+                ));
+            }
+            Source::File => {
+                self.line("static int the_file;");
+                self.line("static unsigned fresh(unsigned k) {");
+                self.line("    unsigned char digit = '0';");
+                self.line("    if (pread(the_file, &digit, 1, (off_t)k) != 1) return 0u;");
+                self.line(format!("    return (unsigned)(digit - '0'){reduced};"));
+            }
+        }
+        self.line("}");
     }
 
     fn shared_state(&mut self) {
@@ -151,8 +187,20 @@ impl Printer<'_> {
                     2 => initializers("PTHREAD_RWLOCK_INITIALIZER", rwlocks),
                     _ => String::new(),
                 };
+                if self.is_linked() && (i == 0 || member.starts_with("unsigned own")) {
+                    continue;
+                }
                 self.line(format!("static {member}{initial};"));
             }
+        }
+        if self.is_linked() {
+            self.line("struct cell { pthread_mutex_t m; unsigned own; struct cell *next; };");
+            self.line("static struct cell *the_cells;");
+            self.line("static struct cell *cell(unsigned k) {");
+            self.line("    struct cell *c = the_cells;");
+            self.line("    while (k-- != 0u) c = c->next;");
+            self.line("    return c;");
+            self.line("}");
         }
         for k in 0..p.onces.len() {
             self.line(format!(
@@ -189,6 +237,23 @@ impl Printer<'_> {
         self.indent = 1;
         self.line("unsigned l1 = 0u, l2 = 0u;");
         self.block(&self.program.helpers[k]);
+        self.line("return l0;");
+        self.indent = 0;
+        self.line("}");
+    }
+
+    fn recursive(&mut self, k: usize) {
+        self.kind = Kind::Helper;
+        let (parameter, argument) = (self.world_parameter(), self.world_argument());
+        self.line(format!(
+            "static unsigned recursive{k}({parameter}unsigned arg, unsigned depth, unsigned l0) {{"
+        ));
+        self.indent = 1;
+        self.line("unsigned l1 = 0u, l2 = 0u;");
+        self.line("if (depth == 0u) return l0;");
+        self.block(&self.program.recursives[k].before);
+        self.line(format!("l1 = recursive{k}({argument}arg, depth - 1u, l0);"));
+        self.block(&self.program.recursives[k].after);
         self.line("return l0;");
         self.indent = 0;
         self.line("}");
@@ -231,8 +296,19 @@ impl Printer<'_> {
         self.kind = Kind::Main;
         self.line("int main(int argc, char **argv) {");
         self.indent = 1;
-        self.line("the_argc = argc;");
-        self.line("the_argv = argv;");
+        match self.program.source {
+            Source::Arguments => {
+                self.line("the_argc = argc;");
+                self.line("the_argv = argv;");
+            }
+            Source::File => {
+                self.line("the_file = argc > 1 ? open(argv[1], O_RDONLY) : -1;");
+                self.line("if (the_file < 0) return 9;");
+            }
+        }
+        if self.is_linked() {
+            self.make_cells();
+        }
         if self.is_heap() {
             self.line("the_world = calloc(1, sizeof *the_world);");
             self.line("if (the_world == NULL) return 9;");
@@ -261,6 +337,23 @@ impl Printer<'_> {
         }
     }
 
+    fn make_cells(&mut self) {
+        self.line(format!(
+            "for (int k = 0; k < {}; k++) {{",
+            self.program.mutexes
+        ));
+        for text in [
+            "    struct cell *c = calloc(1, sizeof *c);",
+            "    if (c == NULL) return 9;",
+            "    pthread_mutex_init(&c->m, NULL);",
+            "    c->next = the_cells;",
+            "    the_cells = c;",
+        ] {
+            self.line(text);
+        }
+        self.line("}");
+    }
+
     fn initialize_rest(&mut self) {
         let (s, b, input) = (self.at("s"), self.at("b"), self.at("input"));
         for (k, value) in self.program.semaphores.iter().enumerate() {
@@ -282,7 +375,10 @@ impl Printer<'_> {
             ("own", p.mutexes.into()),
             ("mine", p.threads.len()),
         ] {
-            values.extend((0..count).map(|i| format!("{}[{i}]", self.at(name))));
+            values.extend((0..count).map(|i| match name {
+                "own" => self.of_mutex(name, &i.to_string()),
+                _ => format!("{}[{i}]", self.at(name)),
+            }));
         }
         let format = vec!["%u"; values.len()].join(" ");
         let values: String = values.iter().map(|v| format!(", {v}")).collect();
@@ -308,7 +404,7 @@ impl Printer<'_> {
             Stmt::Set(place, value) => self.set(*place, value),
             Stmt::Section(mutex, body) => self.section(mutex, body),
             Stmt::Try(k, then, otherwise) => {
-                let m = self.at(&format!("m[{k}]"));
+                let m = self.of_mutex("m", &k.to_string());
                 self.line(format!("if (pthread_mutex_trylock(&{m}) == 0) {{"));
                 self.indent += 1;
                 self.locks.push(k.to_string());
@@ -344,7 +440,8 @@ impl Printer<'_> {
             }
             Stmt::Parallel { first, count, body } => self.parallel(*first, *count, body),
             Stmt::Await(k, until) => {
-                let (c, m) = (self.at(&format!("c[{k}]")), self.at(&format!("m[{k}]")));
+                let m = self.of_mutex("m", &k.to_string());
+                let c = self.at(&format!("c[{k}]"));
                 let until = self.expr(until);
                 self.line(format!("while (!{until}) pthread_cond_wait(&{c}, &{m});"));
             }
@@ -381,6 +478,22 @@ impl Printer<'_> {
                 let (world, argument) = (self.world_argument(), self.expr(argument));
                 self.line(format!("l{into} = helper{helper}({world}arg, {argument});"));
             }
+            Stmt::Recurse {
+                function,
+                depth,
+                argument,
+                into,
+            } => {
+                let bound = match depth {
+                    Expr::Input(_) | Expr::Fresh(_) if self.program.raw_inputs => "",
+                    _ => " & 3u",
+                };
+                let (world, depth) = (self.world_argument(), self.expr(depth));
+                let argument = self.expr(argument);
+                self.line(format!(
+                    "l{into} = recursive{function}({world}arg, {depth}{bound}, {argument});"
+                ));
+            }
             Stmt::Return => match self.kind {
                 Kind::Thread => self.line("return NULL;"),
                 Kind::Helper => self.line("return l0;"),
@@ -398,7 +511,7 @@ impl Printer<'_> {
             Place::Mine => format!("{} = {value};", self.at("mine[arg]")),
             Place::Own => {
                 let k = self.locks.last().expect("inside a section");
-                let own = self.at(&format!("own[{k}]"));
+                let own = self.of_mutex("own", k);
                 format!("{own} = {own} * 3u + {value};")
             }
         };
@@ -414,10 +527,18 @@ impl Printer<'_> {
                 self.line("{");
                 self.indent += 1;
                 self.line(format!("unsigned {k} = {by} & 1u ? {b}u : {a}u;"));
+                if self.program.lock_pointers {
+                    let (a, b) = (a.to_string(), b.to_string());
+                    let (a, b) = (self.of_mutex("m", &a), self.of_mutex("m", &b));
+                    self.line(format!("pthread_mutex_t *p{k} = {by} & 1u ? &{b} : &{a};"));
+                }
                 (k, true)
             }
         };
-        let m = self.at(&format!("m[{index}]"));
+        let m = match opened && self.program.lock_pointers {
+            true => format!("*p{index}"),
+            false => self.of_mutex("m", &index),
+        };
         let (lock, unlock) = match self.program.lock_by_function {
             true => ("take", "release"),
             false => ("pthread_mutex_lock", "pthread_mutex_unlock"),
@@ -482,6 +603,10 @@ impl Printer<'_> {
             Expr::Const(value) => format!("{value}u"),
             Expr::Input(k) => self.at(&format!("input[{k}]")),
             Expr::Fresh(k) => format!("fresh({k})"),
+            Expr::FreshAt(index) => {
+                let count = self.program.inputs.max(1);
+                format!("fresh({} % {count}u)", self.expr(index))
+            }
             Expr::Arg => "arg".to_owned(),
             Expr::Local(l) => format!("l{l}"),
             Expr::Shared(v) => self.at(&format!("v[{v}]")),

@@ -5,8 +5,7 @@
 //! `mine[i]` belongs to thread `i` and is read by others only when it has been joined; `own[k]` belongs to mutex `k`.
 //! The generator keeps these rules and so does every step of the shrinker.
 //!
-//! **Terminating.** Loops count down from a bounded number; helpers do not recurse. Waits end or the oracle says that they
-//! may not.
+//! **Terminating.** Loops and recursions count down from a bounded number. Waits end or the oracle says that they may not.
 //!
 //! All values are 32-bit unsigned words, so no arithmetic is undefined.
 
@@ -58,6 +57,8 @@ pub enum Expr {
     Input(u8),
     /// The same, converted where it stands: the program cannot know it earlier.
     Fresh(u8),
+    /// The input of that number, modulo their count, converted where it stands.
+    FreshAt(Box<Expr>),
     /// The number of the running thread; 0 in `main`, which has no `mine`.
     Arg,
     Local(u8),
@@ -131,6 +132,13 @@ pub enum Stmt {
         argument: Expr,
         into: u8,
     },
+    /// A function that calls itself as often as the value says, at most three times; its local 0 on return goes into a local.
+    Recurse {
+        function: u8,
+        depth: Expr,
+        argument: Expr,
+        into: u8,
+    },
     /// Out of the thread or helper; not inside sections and not in `main`.
     Return,
     /// Ends the process.
@@ -154,6 +162,26 @@ pub enum Storage {
     Heap,
     /// One structure on the heap, its address passed to every thread.
     Passed,
+    /// Mutexes in cells of a list on the heap, found by walking along it; the rest is global.
+    Linked,
+}
+
+/// Where inputs come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// The command line.
+    Arguments,
+    /// The bytes of a file that the command line names.
+    File,
+}
+
+/// A function that calls itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Recursive {
+    /// On the way down.
+    pub before: Block,
+    /// On the way up; local 1 has what the inner call returned.
+    pub after: Block,
 }
 
 /// A whole program.
@@ -167,21 +195,27 @@ pub struct Program {
     pub rwlocks: u8,
     pub onces: Vec<Block>,
     pub helpers: Vec<Block>,
+    pub recursives: Vec<Recursive>,
     pub bodies: Vec<Block>,
     /// The body of each thread.
     pub threads: Vec<u8>,
     pub main: Block,
     pub storage: Storage,
+    pub source: Source,
     /// Threads of one body are created by a loop.
     pub create_in_loop: bool,
     /// Locks are taken by a function that is given a pointer.
     pub lock_by_function: bool,
+    /// A chosen lock is a pointer, not an index.
+    pub lock_pointers: bool,
     /// Inputs are not reduced to their domain, so nobody who reads the program knows a bound. They are given within it.
     pub raw_inputs: bool,
 }
 
 /// Locals of every body, helper and `main`.
 pub const LOCALS: u8 = 3;
+/// Deepest recursion.
+pub const DEEPEST: u8 = 3;
 /// Values an input may have: `0 .. DOMAIN`.
 pub const DOMAIN: u32 = 4;
 
@@ -190,6 +224,7 @@ impl Program {
     pub fn tops(&self) -> impl Iterator<Item = &Block> {
         (self.onces.iter())
             .chain(&self.helpers)
+            .chain((self.recursives.iter()).flat_map(|r| [&r.before, &r.after]))
             .chain(&self.bodies)
             .chain([&self.main])
     }

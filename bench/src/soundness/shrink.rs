@@ -1,10 +1,10 @@
 //! Makes a failing program small: removes and simplifies statements as long as it still fails.
 //!
 //! Every step keeps the rules of `program`: sections keep their locks, so a guarded variable stays guarded. Candidates that
-//! could deadlock are not tried.
+//! could deadlock are not tried, unless the program itself can.
 
-use super::generate::is_wanted;
-use super::program::{Block, Expr, Mutex, Program, Stmt, Storage};
+use super::generate::{can_deadlock, is_wanted};
+use super::program::{Block, Expr, Mutex, Program, Recursive, Stmt, Storage};
 
 /// A simplification of one statement.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +28,13 @@ pub fn shrink(
 ) -> Program {
     let mut best = program.clone();
     let mut left = budget;
+    let deadlocks = can_deadlock(program);
     let mut attempt = |candidate: Program, best: &mut Program, left: &mut usize| {
-        if *left == 0 || candidate == *best || !is_wanted(&candidate) {
+        let wanted = match deadlocks {
+            true => can_deadlock(&candidate),
+            false => is_wanted(&candidate),
+        };
+        if *left == 0 || candidate == *best || !wanted {
             return false;
         }
         *left -= 1;
@@ -65,6 +70,7 @@ fn styles(program: &Program) -> Vec<Program> {
             storage: Storage::Globals,
             create_in_loop: false,
             lock_by_function: false,
+            lock_pointers: false,
             ..program.clone()
         },
         Program {
@@ -90,6 +96,12 @@ fn edited(program: &Program, edit: Edit, at: usize) -> Program {
     let mut new = Program {
         onces: program.onces.iter().map(&mut each).collect(),
         helpers: program.helpers.iter().map(&mut each).collect(),
+        recursives: (program.recursives.iter())
+            .map(|r| Recursive {
+                before: each(&r.before),
+                after: each(&r.after),
+            })
+            .collect(),
         bodies: program.bodies.iter().map(&mut each).collect(),
         main: each(&program.main),
         ..program.clone()

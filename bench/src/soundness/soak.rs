@@ -1,16 +1,19 @@
-//! Trial after trial, with a live count; every failure is made small and written down as a ready test case.
+//! Trial after trial on a few workers, with a live count; every failure is made small and written down as a ready test case.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::generate::{Level, generate};
+use super::generate::{Level, explored};
 use super::print::c_source;
 use super::program::Program;
 use super::shrink::shrink;
-use super::trial::{Effort, Finding, Heddle, Subject, Tally, Wrong, trial};
+use super::subject::Subject;
+use super::trial::{Effort, Finding, Tally, Wrong, trial};
+use super::worker::Worker;
 
 /// What to do, and for how long.
 #[derive(Clone, Debug)]
@@ -23,6 +26,13 @@ pub struct Plan {
     /// Inputs per program; all of them if there are no more.
     pub inputs: usize,
     pub effort: Effort,
+    /// Only every so many programs the user's road, and native runs.
+    pub command_every: u64,
+    pub native_every: u64,
+    /// Worker processes; none: in this process, one after the other.
+    pub workers: usize,
+    /// Environment of the workers.
+    pub environment: Vec<(String, String)>,
     /// Where failures go; none: they are only counted.
     pub failures: Option<PathBuf>,
     /// Print a line now and then.
@@ -43,6 +53,8 @@ pub struct Summary {
     pub findings: Vec<(u64, Level, Finding)>,
     /// Programs by what their archive said was missing, first line.
     pub gaps: BTreeMap<String, u64>,
+    /// Seeds of programs that were begun, from the first to this one.
+    pub last_seed: u64,
 }
 
 impl Summary {
@@ -53,7 +65,8 @@ impl Summary {
         self.conforming += tally.conforming;
         if let Some(gap) = &tally.incomplete {
             self.incomplete += 1;
-            *self.gaps.entry(without_place(gap)).or_default() += 1;
+            let first = gap.lines().next().unwrap_or_default();
+            *self.gaps.entry(first.to_owned()).or_default() += 1;
         }
     }
 }
@@ -73,64 +86,136 @@ impl std::fmt::Display for Summary {
     }
 }
 
-/// The last line, without file and position.
-fn without_place(gap: &str) -> String {
-    let line = gap.lines().next_back().unwrap_or_default().trim();
-    let text = line.split_once(": ").map_or(line, |(_, text)| text);
-    text.to_owned()
+/// What the workers share.
+struct Shared {
+    next: u64,
+    summary: Summary,
+    signatures: BTreeMap<String, u32>,
+    told: Instant,
 }
 
 /// Runs the plan.
-pub fn soak(heddle: &Heddle, plan: &Plan) -> Result<Summary> {
+pub fn soak(plan: &Plan) -> Result<Summary> {
     let begun = Instant::now();
-    let mut summary = Summary::default();
-    let mut signatures = BTreeMap::<String, u32>::new();
-    let mut told = Instant::now();
-    for seed in plan.first_seed.. {
-        let done = seed - plan.first_seed;
-        if plan.programs.is_some_and(|most| done >= most)
-            || plan.time.is_some_and(|most| begun.elapsed() >= most)
-        {
-            break;
+    let shared = Mutex::new(Shared {
+        next: plan.first_seed,
+        summary: Summary::default(),
+        signatures: BTreeMap::new(),
+        told: begun,
+    });
+    std::thread::scope(|scope| {
+        let hands: Vec<_> = (0..plan.workers.max(1))
+            .map(|_| scope.spawn(|| work(plan, &shared, begun)))
+            .collect();
+        for hand in hands {
+            hand.join().expect("a hand does not panic")?;
         }
-        let level = plan.levels[(done % plan.levels.len() as u64) as usize];
-        let program = generate(seed, level);
-        let note = format!("seed {seed}, level {}", level as u32);
-        let subject = Subject::generated(&program, &note, seed, plan.inputs);
-        let tally = trial(heddle, &subject, seed, plan.effort)?;
-        summary.add(&tally);
-        if let Some(finding) = tally.finding {
-            eprintln!("seed {seed} level {}: {finding}", level as u32);
-            let seen = signatures.entry(signature(&finding)).or_insert(0);
-            *seen += 1;
-            if *seen <= SHRUNK_PER_SIGNATURE {
-                report(heddle, plan, seed, level, &program, &finding)?;
-            }
-            summary.findings.push((seed, level, finding));
-        }
-        if plan.live && told.elapsed() > Duration::from_secs(10) {
-            told = Instant::now();
-            eprintln!("{:>6.0} s: {summary}", begun.elapsed().as_secs_f64());
+        Ok::<_, anyhow::Error>(())
+    })?;
+    let mut summary = shared.into_inner().expect("nobody panicked").summary;
+    summary.findings.sort_by_key(|(seed, ..)| *seed);
+    Ok(summary)
+}
+
+/// Where trials happen.
+enum Place {
+    Here,
+    There(Worker),
+}
+
+impl Place {
+    fn trial(&mut self, subject: &Subject, seed: u64, effort: &Effort) -> Result<Tally> {
+        match self {
+            Place::Here => trial(subject, seed, effort),
+            Place::There(worker) => worker.trial(subject, seed, effort),
         }
     }
-    Ok(summary)
+}
+
+fn work(plan: &Plan, shared: &Mutex<Shared>, begun: Instant) -> Result<()> {
+    let mut place = match plan.workers {
+        0 => Place::Here,
+        _ => Place::There(Worker::new(&plan.environment)),
+    };
+    loop {
+        let seed = {
+            let mut shared = shared.lock().expect("nobody panics holding it");
+            let done = shared.next - plan.first_seed;
+            if plan.programs.is_some_and(|most| done >= most)
+                || plan.time.is_some_and(|most| begun.elapsed() >= most)
+            {
+                return Ok(());
+            }
+            shared.next += 1;
+            shared.next - 1
+        };
+        one(plan, shared, &mut place, seed, begun)?;
+    }
+}
+
+fn one(
+    plan: &Plan,
+    shared: &Mutex<Shared>,
+    place: &mut Place,
+    seed: u64,
+    begun: Instant,
+) -> Result<()> {
+    let turn = seed - plan.first_seed;
+    let level = plan.levels[(turn % plan.levels.len() as u64) as usize];
+    let (program, worlds) = explored(seed, level);
+    let note = format!("seed {seed}, level {}", level as u32);
+    let subject = Subject::of_worlds(&program, worlds, &note, seed, plan.inputs);
+    let mut effort = plan.effort.clone();
+    if !turn.is_multiple_of(plan.command_every) {
+        effort.command = None;
+    }
+    if !turn.is_multiple_of(plan.native_every) {
+        effort.native_runs = 0;
+    }
+    let tally = (place.trial(&subject, seed, &effort))
+        .with_context(|| format!("seed {seed} level {}", level as u32))?;
+    let mut is_new = false;
+    {
+        let mut shared = shared.lock().expect("nobody panics holding it");
+        shared.summary.add(&tally);
+        shared.summary.last_seed = shared.summary.last_seed.max(seed);
+        if let Some(finding) = &tally.finding {
+            eprintln!("seed {seed} level {}: {finding}", level as u32);
+            let seen = shared.signatures.entry(signature(finding)).or_insert(0);
+            *seen += 1;
+            is_new = *seen <= SHRUNK_PER_SIGNATURE;
+            shared.summary.findings.push((seed, level, finding.clone()));
+        }
+        if plan.live && shared.told.elapsed() > Duration::from_secs(10) {
+            shared.told = Instant::now();
+            eprintln!(
+                "{:>6.0} s: {}",
+                begun.elapsed().as_secs_f64(),
+                shared.summary
+            );
+        }
+    }
+    match &tally.finding {
+        Some(finding) if is_new => report(place, plan, seed, level, &program, finding),
+        _ => Ok(()),
+    }
 }
 
 /// Findings with one signature most likely have one cause.
 fn signature(finding: &Finding) -> String {
     let line = (finding.detail.lines())
-        .find(|line| line.starts_with("heddle: "))
+        .find(|line| line.starts_with("heddle: ") || line.contains("panicked at"))
         .unwrap_or_default();
     let words = line.split_whitespace();
     let plain: Vec<&str> = words
-        .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
+        .filter(|word| word.contains(".rs:") || !word.contains(|c: char| c.is_ascii_digit()))
         .collect();
     format!("{:?} {}", finding.wrong, plain.join(" "))
 }
 
 /// Makes the program small and writes it down.
 fn report(
-    heddle: &Heddle,
+    place: &mut Place,
     plan: &Plan,
     seed: u64,
     level: Level,
@@ -141,43 +226,33 @@ fn report(
     let Some(folder) = &plan.failures else {
         return Ok(());
     };
-    // Only the failing command line, but often.
+    // Only the failing input, but as often as all together.
     let effort = Effort {
-        enforced_runs: 4 * plan.effort.enforced_runs,
         repeat: finding.wrong == Wrong::NotReproducible,
-        ..plan.effort
+        native_runs: usize::from(finding.wrong == Wrong::Oracle),
+        ..plan.effort.clone()
     };
-    let attempt = |candidate: &Program, note: &str| {
+    let mut attempt = |candidate: &Program, note: &str| {
         let mut subject = Subject::generated(candidate, note, seed, plan.inputs);
-        if subject
-            .cases
-            .iter()
-            .any(|case| case.arguments == finding.arguments)
-        {
-            subject
-                .cases
-                .retain(|case| case.arguments == finding.arguments);
+        if (subject.cases.iter()).any(|case| case.shown() == finding.input) {
+            subject.cases.retain(|case| case.shown() == finding.input);
         }
-        trial(heddle, &subject, seed, effort)
-    };
-    let alike = |tally: Result<Tally>| {
-        let found = tally.ok().and_then(|tally| tally.finding);
+        let found = place.trial(&subject, seed, &effort).ok()?.finding;
         found.filter(|new| new.wrong == finding.wrong)
     };
     // What does not happen again is written down as it was.
-    let again = alike(attempt(program, "again"));
+    let again = attempt(program, "again");
     let tries = match (&again, finding.wrong) {
         (None, _) => 0,
-        (_, Wrong::Hang) => 15,
+        (_, Wrong::Hang | Wrong::BuildSlow) => 15,
         _ => 60,
     };
     let small = shrink(program, tries, |candidate| {
-        alike(attempt(candidate, "candidate")).is_some()
+        attempt(candidate, "candidate").is_some()
     });
     let text = match again {
         None => format!("did not happen again: {finding}"),
-        Some(_) => alike(attempt(&small, "shrunk"))
-            .as_ref()
+        Some(_) => (attempt(&small, "shrunk").as_ref())
             .unwrap_or(finding)
             .to_string(),
     };
@@ -186,7 +261,15 @@ fn report(
     let note = format!(
         "found by `heddle-bench soak --first-seed {seed} --programs 1 --level {level}`, shrunk"
     );
-    std::fs::write(folder.join(format!("{name}.c")), c_source(&small, &note))?;
+    let mut source = c_source(&small, &note);
+    source.insert_str(0, &run_lines(&small, seed, plan.inputs));
+    std::fs::write(folder.join(format!("{name}.c")), source)?;
     std::fs::write(folder.join(format!("{name}.txt")), format!("{text}\n"))?;
     Ok(())
+}
+
+/// The lines that make it one of `tests/programs/adversarial`: every input and what may come out.
+fn run_lines(program: &Program, seed: u64, most: usize) -> String {
+    let subject = Subject::generated(program, "", seed, most);
+    subject.cases.iter().map(super::adversarial::line).collect()
 }

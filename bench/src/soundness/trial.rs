@@ -1,9 +1,8 @@
-//! One program through the whole road, as a user takes it: build, run natively, run enforced, compare with what it may do.
+//! One program through the whole road: build, run natively, run enforced, compare with what it may do.
 //!
 //! What must hold is written in [`Wrong`]: one variant per way to break the promise. An archive that says it is incomplete may
 //! stop a run; it may not hang it, and what it lets through must still be right.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,70 +10,38 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use schedules::Archive;
+use serde::{Deserialize, Serialize};
 
-use super::generate::MOST_STATES;
-use super::oracle::{self, Outcome};
+use super::enforced::Enforced;
+use super::launch::{Cores, Ended, Running, use_cores};
+use super::oracle::Outcome;
 use super::plant::{self, Plant};
-use super::print::c_source;
-use super::program::Program;
 use super::random::Random;
+use super::road::{self, Built};
+use super::subject::{Case, Subject};
 use crate::process::{self, End};
 
 /// How much to do for one program.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Effort {
+    /// Native runs per input.
     pub native_runs: usize,
+    /// Enforced runs of the whole program, shared among its inputs; each gets at least one.
     pub enforced_runs: usize,
-    /// Enumerate a second time and compare the files.
+    /// Enumerate a second time with other jobs and compare.
     pub repeat: bool,
-}
-
-/// A program and what it may do.
-#[derive(Clone, Debug)]
-pub struct Subject {
-    pub source: String,
-    pub cases: Vec<Case>,
-}
-
-/// One command line and every way in which the program may end on it.
-#[derive(Clone, Debug)]
-pub struct Case {
-    pub arguments: Vec<String>,
-    pub expected: BTreeSet<Outcome>,
-}
-
-impl Subject {
-    /// A generated program on `most` of its inputs, chosen by the seed.
-    pub fn generated(program: &Program, note: &str, seed: u64, most: usize) -> Self {
-        let mut random = Random::new(seed ^ 0x7472_6961_6c00);
-        let mut worlds = program.worlds();
-        while worlds.len() > most {
-            let at = random.below(worlds.len());
-            worlds.swap_remove(at);
-        }
-        let cases = worlds.iter().filter_map(|inputs| {
-            let expected = oracle::outcomes(program, inputs, 4 * MOST_STATES).ok()?;
-            let arguments = inputs.iter().map(u32::to_string).collect();
-            Some(Case {
-                arguments,
-                expected,
-            })
-        });
-        Self {
-            source: c_source(program, note),
-            cases: cases.collect(),
-        }
-    }
+    /// Take the user's road as well, by this command, and compare.
+    pub command: Option<PathBuf>,
 }
 
 /// What went wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Wrong {
     /// The machine's own fault: a native run did what the oracle calls impossible.
     Oracle,
     /// The build ended with an error.
     BuildRefused,
-    /// The build crashed.
+    /// The build crashed, or made an archive that breaks a rule.
     BuildCrashed,
     /// The build did not end in time.
     BuildSlow,
@@ -90,34 +57,42 @@ pub enum Wrong {
     Crashed,
     /// An enforced run ended in a way that the program cannot.
     Impossible,
-    /// Two enforced runs on one input ended differently.
+    /// Two enforced runs on one input ended differently, or followed different schedules.
     NotRepeatable,
     /// A log is not a run of the archive.
     NotConforming,
+    /// A log does not lead to exactly one leaf in every epoch.
+    NoLeaf,
     /// The runtime printed something although nothing was wrong.
     Noise,
 }
 
 /// One finding: the kind and what was seen.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Finding {
     pub wrong: Wrong,
-    pub arguments: Vec<String>,
+    pub input: Vec<String>,
     pub detail: String,
+}
+
+impl Finding {
+    pub(super) fn new(wrong: Wrong, input: &[String], detail: impl Into<String>) -> Self {
+        Self {
+            wrong,
+            input: input.to_vec(),
+            detail: detail.into(),
+        }
+    }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:?} on {:?}: {}",
-            self.wrong, self.arguments, self.detail
-        )
+        write!(f, "{:?} on {:?}: {}", self.wrong, self.input, self.detail)
     }
 }
 
 /// What a trial did.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
     pub native_runs: u64,
     pub enforced_runs: u64,
@@ -148,7 +123,12 @@ impl Heddle {
         Ok(Self(found))
     }
 
-    fn run(&self, folder: &Path, arguments: &[&str], limit: Duration) -> Result<process::Outcome> {
+    pub(super) fn run(
+        &self,
+        folder: &Path,
+        arguments: &[&str],
+        limit: Duration,
+    ) -> Result<process::Outcome> {
         process::run(
             Command::new(&self.0).current_dir(folder).args(arguments),
             limit,
@@ -156,29 +136,24 @@ impl Heddle {
     }
 }
 
-const BUILD_LIMIT: Duration = Duration::from_secs(120);
-const RUN_LIMIT: Duration = Duration::from_secs(20);
+/// Long enough for a busy machine; the runtime itself says after ten seconds that nothing moves.
+const RUN_LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs the trial in a folder of its own. Errors are of the machine; findings are in the tally.
-pub fn trial(heddle: &Heddle, subject: &Subject, seed: u64, effort: Effort) -> Result<Tally> {
+/// Runs the trial in a folder of its own and in this process. Errors are of the machine; findings are in the tally.
+pub fn trial(subject: &Subject, seed: u64, effort: &Effort) -> Result<Tally> {
     let folder = tempfile::tempdir().context("no temporary folder")?;
     std::fs::write(folder.path().join("prog.c"), &subject.source)?;
-    let mut trial = Trial {
-        heddle,
-        folder: folder.path(),
-        random: Random::new(seed ^ 0x6a69_7474_6572),
-        tally: Tally::default(),
-    };
-    let finding = match trial.build(effort)? {
-        Some(finding) => Some(finding),
-        None => trial.runs(&subject.cases, effort)?,
+    let mut trial = Trial::new(folder.path(), seed, effort);
+    let finding = match trial.build()? {
+        Err(finding) => Some(finding),
+        Ok(built) => trial.link_and_run(&built, subject)?,
     };
     trial.tally.finding = finding;
     Ok(trial.tally)
 }
 
 /// What became of a planted bug.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Fate {
     /// The archive has no place for it.
     NoPlace,
@@ -187,238 +162,174 @@ pub enum Fate {
     /// The runs showed it.
     Shown(Wrong),
     /// Nothing was noticed.
-    Missed,
+    Missed(String),
 }
 
 /// Builds the program with a bug planted in its archive and says who noticed.
-pub fn planted(
-    heddle: &Heddle,
-    subject: &Subject,
-    seed: u64,
-    what: Plant,
-    effort: Effort,
-) -> Result<Fate> {
+pub fn planted(subject: &Subject, seed: u64, what: Plant, effort: &Effort) -> Result<Fate> {
     let folder = tempfile::tempdir().context("no temporary folder")?;
     std::fs::write(folder.path().join("prog.c"), &subject.source)?;
-    let mut trial = Trial {
-        heddle,
-        folder: folder.path(),
-        random: Random::new(seed),
-        tally: Tally::default(),
+    let mut trial = Trial::new(folder.path(), seed, effort);
+    let Ok(mut built) = trial.build()? else {
+        return Ok(Fate::NoPlace);
     };
-    if trial.build(effort)?.is_some() {
+    let Some(place) = plant::plant(&mut built.archive, what, &mut trial.random) else {
         return Ok(Fate::NoPlace);
-    }
-    let mut archive = Archive::read(&folder.path().join("prog.heddle"))?;
-    if !plant::plant(&mut archive, what, &mut trial.random) {
-        return Ok(Fate::NoPlace);
-    }
-    if archive
-        .write(&folder.path().join("planted.heddle"))
-        .is_err()
+    };
+    let path = road::archive_path(folder.path());
+    if !schedules::verify::verify(&built.archive).is_empty() || built.archive.write(&path).is_err()
     {
         return Ok(Fate::Refused);
     }
-    let again = [
-        "build",
-        "prog.c",
-        "-o",
-        "prog",
-        "--archive",
-        "planted.heddle",
-    ];
-    let build = heddle.run(folder.path(), &again, BUILD_LIMIT)?;
-    if !matches!(build.end, End::Exit(0 | 1)) {
-        return Ok(Fate::Refused);
-    }
-    Ok(match trial.runs(&subject.cases, effort)? {
-        Some(finding) => Fate::Shown(finding.wrong),
-        None => Fate::Missed,
+    Ok(match trial.link_and_run(&built, subject) {
+        Err(_) => Fate::Refused,
+        Ok(Some(finding)) => Fate::Shown(finding.wrong),
+        Ok(None) => Fate::Missed(place),
     })
 }
 
 struct Trial<'a> {
-    heddle: &'a Heddle,
     folder: &'a Path,
+    effort: &'a Effort,
     random: Random,
     tally: Tally,
 }
 
-fn finding(wrong: Wrong, arguments: &[String], detail: impl Into<String>) -> Option<Finding> {
-    Some(Finding {
-        wrong,
-        arguments: arguments.to_vec(),
-        detail: detail.into(),
-    })
-}
-
-impl Trial<'_> {
-    fn build(&mut self, effort: Effort) -> Result<Option<Finding>> {
-        let source = self.folder.join("prog.c");
-        process::compile(
-            &source,
-            &["-std=gnu11", "-O1", "-w"],
-            &[],
-            &self.folder.join("native"),
-        )?;
-        let build =
-            self.heddle
-                .run(self.folder, &["build", "prog.c", "-o", "prog"], BUILD_LIMIT)?;
-        match build.end {
-            End::Exit(0) => {}
-            End::Exit(1) => self.tally.incomplete = Some(last_lines(&build.stderr, 3)),
-            End::Exit(2) => {
-                return Ok(finding(
-                    Wrong::BuildRefused,
-                    &[],
-                    last_lines(&build.stderr, 6),
-                ));
-            }
-            End::TimedOut => return Ok(finding(Wrong::BuildSlow, &[], format!("{BUILD_LIMIT:?}"))),
-            end => {
-                let detail = format!("{end:?}: {}", last_lines(&build.stderr, 12));
-                return Ok(finding(Wrong::BuildCrashed, &[], detail));
-            }
-        }
-        if effort.repeat {
-            // The same name in another folder: archives carry their program's name.
-            std::fs::create_dir(self.folder.join("again"))?;
-            let again = ["enumerate", "prog.c", "-o", "again/prog.heddle"];
-            self.heddle.run(self.folder, &again, BUILD_LIMIT)?;
-            let read = |name: &str| std::fs::read(self.folder.join(name)).ok();
-            if read("prog.heddle") != read("again/prog.heddle") {
-                return Ok(finding(
-                    Wrong::NotReproducible,
-                    &[],
-                    "two enumerations differ",
-                ));
-            }
-        }
-        let check = self
-            .heddle
-            .run(self.folder, &["check", "prog.heddle"], BUILD_LIMIT)?;
-        match check.end {
-            End::Exit(0) => Ok(None),
-            // The oracle found no deadlock for any input, or the program would not be here.
-            End::Exit(1) => Ok(finding(Wrong::FalseDeadlock, &[], check.stdout)),
-            end => Ok(finding(
-                Wrong::BuildCrashed,
-                &[],
-                format!("check: {end:?} {}", check.stderr),
-            )),
+impl<'a> Trial<'a> {
+    fn new(folder: &'a Path, seed: u64, effort: &'a Effort) -> Self {
+        Self {
+            folder,
+            effort,
+            random: Random::new(seed ^ 0x6a69_7474_6572),
+            tally: Tally::default(),
         }
     }
 
-    fn runs(&mut self, cases: &[Case], effort: Effort) -> Result<Option<Finding>> {
-        for Case {
-            arguments: inputs,
-            expected,
-        } in cases
-        {
-            for _ in 0..effort.native_runs {
-                let run = self.command("native", inputs, "", false)?;
-                self.tally.native_runs += 1;
-                let seen = outcome(&run);
-                if seen.as_ref().is_none_or(|seen| !expected.contains(seen)) {
-                    let detail = format!(
-                        "native {:?} {:?}; possible: {expected:?}",
-                        run.end, run.stdout
-                    );
-                    return Ok(finding(Wrong::Oracle, inputs, detail));
-                }
+    fn build(&mut self) -> Result<Result<Built, Finding>> {
+        let refused = |(wrong, said): road::Refused| Ok(Err(Finding::new(wrong, &[], said)));
+        let built = match road::enumerate(self.folder)? {
+            Ok(built) => built,
+            Err(reason) => return refused(reason),
+        };
+        self.tally.incomplete = (!built.gaps.is_empty()).then(|| built.gaps.join("\n"));
+        if self.effort.repeat {
+            let again = road::explore(&built.prepared, 2, None)?;
+            if again.archive.to_bytes() != built.archive.to_bytes() {
+                let said = "enumerations with 1 and 2 jobs differ".to_owned();
+                return refused((Wrong::NotReproducible, said));
             }
-            let mut seen = BTreeMap::new();
-            for turn in 0..effort.enforced_runs {
-                if let Some(finding) = self.enforced(inputs, expected, turn, &mut seen)? {
+        }
+        if let Some(command) = &self.effort.command {
+            std::fs::create_dir(self.folder.join("by-command"))?;
+            let heddle = Heddle(command.clone());
+            let differs = road::same_as_command(&heddle, self.folder, &built.archive)?;
+            if let Some(reason) = differs {
+                return refused(reason);
+            }
+        }
+        Ok(Ok(built))
+    }
+
+    fn link_and_run(&mut self, built: &Built, subject: &Subject) -> Result<Option<Finding>> {
+        if let Some(finding) = false_deadlock(&built.archive, subject) {
+            return Ok(Some(finding));
+        }
+        road::link(self.folder, &built.prepared, &built.archive)?;
+        let cases = &subject.cases;
+        if self.effort.native_runs > 0 {
+            road::link_native(self.folder)?;
+            // What may hang natively cannot be waited for.
+            for case in cases.iter().filter(|case| !case.may_deadlock()) {
+                if let Some(finding) = self.native(case)? {
                     return Ok(Some(finding));
                 }
             }
         }
+        let found = self.enforced(&built.archive, cases);
+        use_cores(Cores::All);
+        found
+    }
+
+    fn native(&mut self, case: &Case) -> Result<Option<Finding>> {
+        self.give(case)?;
+        for _ in 0..self.effort.native_runs {
+            let stderr = self.folder.join("stderr");
+            let mut command = Command::new(self.folder.join("native"));
+            command.args(&case.arguments).current_dir(self.folder);
+            let ended = Running::start(&mut command, &stderr, RUN_LIMIT)?.finish()?;
+            self.tally.native_runs += 1;
+            let seen = outcome(&ended);
+            if seen.is_none_or(|seen| !case.expected.contains(&seen)) {
+                let (end, out, expected) = (ended.end, ended.stdout, &case.expected);
+                let detail = format!("native {end:?} {out:?}; possible: {expected:?}");
+                return Ok(Some(Finding::new(Wrong::Oracle, &case.shown(), detail)));
+            }
+        }
         Ok(None)
     }
 
-    fn enforced(
-        &mut self,
-        inputs: &[String],
-        expected: &BTreeSet<Outcome>,
-        turn: usize,
-        seen: &mut BTreeMap<Outcome, String>,
-    ) -> Result<Option<Finding>> {
-        let trace = self.folder.join("trace");
-        let options = match turn {
-            0 => format!("trace={}", trace.display()),
-            _ => format!(
-                "jitter={}:trace={}",
-                self.random.below(1 << 30),
-                trace.display()
-            ),
-        };
-        let run = self.command("prog", inputs, &options, turn % 3 == 2)?;
-        self.tally.enforced_runs += 1;
+    /// Puts the input's file in place.
+    fn give(&self, case: &Case) -> Result<()> {
+        match &case.data {
+            Some(data) => Ok(std::fs::write(self.folder.join("data"), data)?),
+            None => Ok(()),
+        }
+    }
+
+    /// A third of the rounds each: on all cores, on one core, on one core that two runs share.
+    fn enforced(&mut self, archive: &Archive, cases: &[Case]) -> Result<Option<Finding>> {
         let complete = self.tally.incomplete.is_none();
-        let shown = || {
-            format!(
-                "{options}: {:?} {:?}\n{}",
-                run.end,
-                run.stdout.trim(),
-                run.stderr
-            )
-        };
-        match run.end {
-            End::TimedOut | End::TooLarge => return Ok(finding(Wrong::Hang, inputs, shown())),
-            End::Signal(6) if !complete => return Ok(None),
-            End::Signal(6) => return Ok(finding(Wrong::Stopped, inputs, shown())),
-            End::Signal(_) => return Ok(finding(Wrong::Crashed, inputs, shown())),
-            End::Exit(_) => {}
+        let mut runs: Vec<Enforced<'_>> = (cases.iter())
+            .map(|case| Enforced::new(self.folder, archive, case, complete, RUN_LIMIT))
+            .collect();
+        let most = self.effort.enforced_runs.max(cases.len());
+        let core = self.random.below(64);
+        let (mut done, mut round) = (0, 0);
+        while done < most {
+            use_cores(match round % 3 {
+                0 => Cores::All,
+                _ => Cores::One(core),
+            });
+            // Rounds for small numbers of inputs are repeated before the cores change again.
+            let times = (most / 6).div_ceil(cases.len()).max(1);
+            for turn in 0..times * cases.len() {
+                if done >= most {
+                    break;
+                }
+                let k = turn % cases.len();
+                self.give(&cases[k])?;
+                let at_once = 1 + usize::from(round % 3 == 2);
+                let first = round == 0 && turn < cases.len();
+                let jitter: Vec<Option<u64>> = (0..at_once)
+                    .map(|_| (!first).then(|| self.random.bits() >> 34))
+                    .collect();
+                let found = runs[k].run(&jitter, &mut self.tally)?;
+                if found.is_some() {
+                    return Ok(found);
+                }
+                done += at_once;
+            }
+            round += 1;
         }
-        let Some(end) = outcome(&run).filter(|end| expected.contains(end)) else {
-            let detail = format!("{}; possible: {expected:?}", shown());
-            return Ok(finding(Wrong::Impossible, inputs, detail));
-        };
-        if !run.stderr.is_empty() {
-            return Ok(finding(Wrong::Noise, inputs, shown()));
-        }
-        seen.insert(end, options.clone());
-        if seen.len() > 1 {
-            return Ok(finding(Wrong::NotRepeatable, inputs, format!("{seen:?}")));
-        }
-        let conform =
-            self.heddle
-                .run(self.folder, &["conform", "prog.heddle", "trace"], RUN_LIMIT)?;
-        if conform.end != End::Exit(0) {
-            let (end, said, error) = (conform.end, conform.stdout, conform.stderr);
-            let detail = format!("{options}: conform {end:?}: {said}{error}");
-            return Ok(finding(Wrong::NotConforming, inputs, detail));
-        }
-        self.tally.conforming += 1;
         Ok(None)
-    }
-
-    fn command(
-        &self,
-        name: &str,
-        inputs: &[String],
-        options: &str,
-        pinned: bool,
-    ) -> Result<process::Outcome> {
-        let binary = self.folder.join(name);
-        let mut command = if pinned {
-            Command::new("taskset")
-        } else {
-            Command::new(&binary)
-        };
-        if pinned {
-            command.args(["-c", "0"]).arg(&binary);
-        }
-        command.args(inputs).current_dir(self.folder);
-        if !options.is_empty() {
-            command.env("HEDDLE_OPTIONS", options);
-        }
-        process::run(&mut command, RUN_LIMIT)
     }
 }
 
-fn outcome(run: &process::Outcome) -> Option<Outcome> {
+/// The archive has a deadlock although the oracle found none on any input.
+fn false_deadlock(archive: &Archive, subject: &Subject) -> Option<Finding> {
+    let real = subject.cases.iter().any(Case::may_deadlock);
+    let verdict = schedules::check::check(archive);
+    let first = verdict.findings.first().filter(|_| !real)?;
+    let sure = if first.is_certain() {
+        "sure"
+    } else {
+        "possible"
+    };
+    let detail = format!("{} deadlocks, the first {sure}", verdict.findings.len());
+    Some(Finding::new(Wrong::FalseDeadlock, &[], detail))
+}
+
+pub(super) fn outcome(run: &Ended) -> Option<Outcome> {
     match run.end {
         End::Exit(status) => Some(Outcome::Exit {
             status,
@@ -426,9 +337,4 @@ fn outcome(run: &process::Outcome) -> Option<Outcome> {
         }),
         _ => None,
     }
-}
-
-fn last_lines(text: &str, count: usize) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(count)..].join("\n")
 }

@@ -111,6 +111,19 @@ pub fn is_library_data(symbol: &str) -> bool {
     NAMES.contains(&symbol)
 }
 
+/// Functions that go through `argv` and remember where they are.
+pub const READ_OPTIONS: &[&str] = &[
+    "getopt",
+    "__posix_getopt",
+    "getopt_long",
+    "getopt_long_only",
+];
+
+/// Is it one of [`READ_OPTIONS`]?
+pub fn reads_options(symbol: &str) -> bool {
+    READ_OPTIONS.contains(&symbol)
+}
+
 /// All rows, in the order of the table.
 pub fn rows() -> &'static [LibraryFunction] {
     rows::ROWS

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schedules::ids::Id;
 use schedules::primitives::{self, Policy};
 
-use super::library::library;
+use super::library::{READ_OPTIONS, library, reads_options};
 use super::{AbstractObject, Extent, Facts, ModSet};
 use crate::model::{BlockId, Call, Callee, FuncId, InstrId, InstrKind, Module, Value};
 
@@ -290,6 +290,10 @@ impl<'a> Slicer<'a> {
         match self.module.functions[target].name.as_str() {
             "pthread_getspecific" | "tss_get" => {
                 self.need_calls(&["pthread_setspecific", "tss_set"])
+            }
+            name if reads_options(name) => {
+                self.found.inputs.insert((func, id));
+                self.need_calls(READ_OPTIONS);
             }
             "pthread_join" => {
                 for entry in self.facts.thread_entries().into_keys() {

@@ -103,6 +103,8 @@ impl Joiner<'_, '_> {
         self.settle();
         // Now ways to their memory are known.
         self.state.keys = self.keys();
+        let (a, b) = (self.a.state.options, self.b.state.options);
+        self.state.options = a.filter(|_| a == b);
         let objects = self.sync_objects();
         self.settle();
         self.path();

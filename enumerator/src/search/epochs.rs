@@ -147,7 +147,9 @@ impl Explorer<'_, '_> {
             .filter(|slot| !matches!(world.status[*slot], Status::Ended))
             .collect();
         if !self.marked.keep_order {
-            living.sort_by_key(|slot| (standing_of(world, *slot), *slot));
+            // Threads that stand at one place keep the order in which they were made: who is which then differs least between ways in.
+            living
+                .sort_by_key(|slot| (standing_of(world, *slot), world.threads[*slot].rank, *slot));
         }
         living
     }
@@ -165,9 +167,18 @@ impl Explorer<'_, '_> {
             })
             .collect();
         state.outside = Rc::default();
+        let mut ranks: Vec<u64> = order.iter().map(|slot| world.threads[*slot].rank).collect();
+        ranks.sort_unstable();
+        let rank_of = |slot: usize| {
+            let earlier = ranks
+                .iter()
+                .filter(|rank| **rank < world.threads[slot].rank);
+            earlier.count() as u64
+        };
         let threads = order
             .iter()
             .map(|slot| ThreadInfo {
+                rank: rank_of(*slot),
                 created: Some(Event::past()),
                 ended: None,
                 cancel: world.threads[*slot].cancel.as_ref().map(|_| Event::past()),

@@ -96,8 +96,7 @@ impl<'g> Ground<'g> {
         let mut engine = Engine::new(self.module, self.facts);
         engine.relevance = self.relevance;
         engine.merging = self.options.ideas.merging;
-        let all = self.facts.markers();
-        engine.markers = all.iter().map(|(func, block, _)| (*func, *block)).collect();
+        engine.markers = self.facts.possible_markers();
         let marked = &task.marked;
         engine.watched = marked.decisions.union(&marked.elastic).copied().collect();
         engine

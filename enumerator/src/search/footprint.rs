@@ -148,12 +148,8 @@ impl<'g> Parts<'g> {
             let _ = write!(text, "loop {:?} ", self.facts.trip_bound(id, inner));
             self.effects(self.facts.loop_effects(id, inner), text);
         }
-        let here = self
-            .facts
-            .markers()
-            .iter()
-            .filter(|(func, _, _)| *func == id);
-        for (_, block, _) in here {
+        let all = self.facts.possible_markers();
+        for (_, block) in all.iter().filter(|(func, _)| *func == id) {
             let _ = writeln!(text, "marker {block}");
         }
         self.effects(self.facts.effects(id), text);

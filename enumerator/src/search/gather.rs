@@ -246,6 +246,6 @@ impl<'g> Gathered<'g> {
                 value: epochs,
             });
         }
-        self.builder.finish()
+        self.builder.finish_reachable()
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn name_atomics(builder: &mut ArchiveBuilder, module: &Module) {
             module.place(&module.functions[func].instrs[id].position)
         );
         let site = emit::stamped(builder, module, SiteRef::Instr(func, id));
-        builder.gap(&reason, Some(site));
+        builder.limit(&reason, Some(site));
     }
 }
 
@@ -89,7 +89,7 @@ fn name_spin(
         module.place(&instr.position)
     );
     let site = emit::stamped(builder, module, SiteRef::Instr(func, load));
-    builder.gap(&reason, Some(site));
+    builder.limit(&reason, Some(site));
 }
 
 /// What `main` and the functions that threads begin with may write.

@@ -241,8 +241,19 @@ impl Explorer<'_, '_> {
                 }
             }
         }
-        for place in again {
-            self.activate(place);
+        // Where an inner loop ends epochs, those around it need not.
+        let inside = |(func, header): (FuncId, BlockId), (other, inner): (FuncId, BlockId)| {
+            let loops = &facts.cfg(func).loops;
+            func == other
+                && header != inner
+                && loops
+                    .headed_by(header)
+                    .is_some_and(|id| loops[id].contains(inner))
+        };
+        for &place in &again {
+            if !again.iter().any(|inner| inside(place, *inner)) {
+                self.activate(place);
+            }
         }
     }
 

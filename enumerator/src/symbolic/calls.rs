@@ -9,7 +9,7 @@ use super::expr::{Expr, Origin};
 use super::memory::{Background, Content, Place};
 use super::run::Stop;
 use super::state::{State, Val};
-use crate::analysis::library::{LibraryFunction, Returns, library};
+use crate::analysis::library::{LibraryFunction, Returns, library, reads_options};
 use crate::analysis::{AbstractObject, SyncEffect};
 use crate::model::{BinOp, Call, Callee, FuncId, InstrId, Type, Value};
 
@@ -276,6 +276,17 @@ impl Engine<'_> {
                 let source = self.source(Origin::External { site, name });
                 self.forget_pointed(state, at, value, pointer, source);
             }
+        }
+        for (id, global) in self.module.globals.iter() {
+            if row.sets.contains(&global.name.as_str()) {
+                let name = format!("{} after {}", global.name, row.symbol);
+                let source = self.source(Origin::External { site, name });
+                let object = self.global_object(id);
+                self.forget(state, object, source);
+            }
+        }
+        if reads_options(row.symbol) {
+            state.options = None;
         }
         let result = match row.returns {
             Returns::Nothing => None,

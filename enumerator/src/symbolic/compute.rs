@@ -447,7 +447,9 @@ impl Engine<'_> {
     ) -> Expr {
         let pointed = self.facts.points_to(at.0, operand);
         let external = |(object, _): &(AbstractObject, _)| *object == AbstractObject::External;
-        let stable = !pointed.unknown && pointed.places.iter().all(external);
+        let stable = !pointed.unknown
+            && pointed.places.iter().all(external)
+            && self.of_command_line(pointer);
         if stable && let Some(value) = state.outside.get(&(pointer, size)) {
             return *value;
         }
@@ -460,6 +462,17 @@ impl Engine<'_> {
             Rc::make_mut(&mut state.outside).insert((pointer, size), value);
         }
         value
+    }
+
+    /// Does the pointer lead into a text of the command line? Other memory outside the program may be changed by any call of the
+    /// library: `errno`, what `localtime` returned.
+    pub(super) fn of_command_line(&self, pointer: Expr) -> bool {
+        let argument = |symbol: &Expr| match self.pool.origin(*symbol) {
+            Some(Origin::Input { name }) => name.starts_with("argv"),
+            _ => false,
+        };
+        let symbols = self.pool.support(pointer);
+        !symbols.is_empty() && symbols.iter().all(argument)
     }
 
     /// `argv[1]` for a load from `argv + 8`.

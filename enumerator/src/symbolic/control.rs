@@ -286,6 +286,9 @@ impl Engine<'_> {
                 .filter(|(key, value)| b.outside.get(key) == Some(value));
             merged.outside = Rc::new(same.map(|(key, value)| (*key, *value)).collect());
         }
+        if a.options != b.options {
+            merged.options = None;
+        }
         merged.threads[slot] =
             Rc::new(self.merge_threads(condition, &a.threads[slot], &b.threads[slot]));
         merged

@@ -1,12 +1,13 @@
 //! The engine: everything that lives as long as an exploration, and the values of operands.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::expr::{Expr, Facts as ValueFacts, Origin, Pool};
 use super::memory::{Background, Content, ObjId, Objects};
-use super::solver::{Limits, Solver};
-use super::state::{State, Val};
+use super::solver::{Limits, Solver, assume_equalities};
+use super::state::{Scan, State, Val};
 use crate::analysis::cfg::LoopId;
 use crate::analysis::relevance::Relevance;
 use crate::analysis::{AbstractObject, Facts};
@@ -154,7 +155,10 @@ impl<'m> Engine<'m> {
 
     /// A state in which every global holds its initializer and no thread runs.
     pub fn initial_state(&mut self) -> State {
-        let mut state = State::default();
+        let mut state = State {
+            options: Some(Scan::default()),
+            ..State::default()
+        };
         for (id, global) in self.module.globals.iter() {
             if !global.thread_local {
                 let object = self.global_object(id);
@@ -185,7 +189,12 @@ impl<'m> Engine<'m> {
         } else {
             Background::Init(id)
         };
-        Content::new(background)
+        let mut content = Content::new(background);
+        if !global.defined && matches!(global.name.as_str(), "optind" | "opterr") {
+            let one = self.pool.constant(32, 1);
+            content.put(self, 0, 4, one);
+        }
+        content
     }
 
     /// Is the object the one instance that all threads share of a global?
@@ -267,6 +276,41 @@ impl<'m> Engine<'m> {
     pub fn place(&self, func: FuncId, instr: InstrId) -> String {
         self.module
             .place(&self.module.functions[func].instrs[instr].position)
+    }
+
+    /// For people: what an unknown value depends on, and where that came from.
+    pub fn why_unknown(&self, value: Expr) -> String {
+        let Some(symbol) = self.pool.support(value).first() else {
+            return "it is none of those that were made".to_owned();
+        };
+        let Some(origin) = self.pool.origin(*symbol) else {
+            return "it is computed".to_owned();
+        };
+        let reason = match origin.late_reason() {
+            reason if reason.is_empty() => format!("{} differs from run to run", origin.name()),
+            reason => reason,
+        };
+        let from = match origin {
+            Origin::External { site, .. }
+            | Origin::Summary { site, .. }
+            | Origin::Float { site, .. } => *site,
+            _ => 0,
+        };
+        match self.place_of_site(from) {
+            Some(place) => format!("{reason}, at {place}"),
+            None => reason,
+        }
+    }
+
+    fn place_of_site(&self, site: u64) -> Option<String> {
+        if site == 0 {
+            return None;
+        }
+        self.module.functions.iter().find_map(|(func, function)| {
+            let mut instrs = function.instrs.iter();
+            let (id, _) = instrs.find(|(_, instr)| instr.site == site)?;
+            Some(self.place(func, id))
+        })
     }
 
     /// The instruction a thread is about to execute.
@@ -430,14 +474,8 @@ impl<'m> Engine<'m> {
         match self.pool.as_const(condition) {
             Some(value) => value == 1,
             None => {
-                let own = state.threads.get(self.running).map(|thread| &thread.own);
-                match own.filter(|own| !own.is_empty()) {
-                    None => self.solver.may(&mut self.pool, &state.path, condition),
-                    Some(own) => {
-                        let path = [state.path.as_slice(), own].concat();
-                        self.solver.may(&mut self.pool, &path, condition)
-                    }
-                }
+                let path = self.known_to_running(state);
+                self.solver.may(&mut self.pool, &path, condition)
             }
         }
     }
@@ -446,6 +484,30 @@ impl<'m> Engine<'m> {
     pub fn must(&mut self, state: &State, condition: Expr) -> bool {
         let otherwise = self.pool.not(condition);
         !self.may(state, otherwise)
+    }
+
+    /// The value with what the path says of its symbols put in.
+    pub fn given(&mut self, state: &State, value: Expr) -> Expr {
+        if self.pool.as_const(value).is_some() {
+            return value;
+        }
+        let path = self.known_to_running(state);
+        assume_equalities(&mut self.pool, &path, value)
+    }
+
+    /// The one value that the path leaves, if that can be told.
+    pub fn only_value(&mut self, state: &State, value: Expr) -> Option<u128> {
+        let path = self.known_to_running(state);
+        self.solver.only_value(&mut self.pool, &path, value)
+    }
+
+    fn known_to_running<'s>(&self, state: &'s State) -> Cow<'s, [Expr]> {
+        match state.threads.get(self.running) {
+            Some(thread) if !thread.own.is_empty() => {
+                Cow::Owned([state.path.as_slice(), &thread.own].concat())
+            }
+            _ => Cow::Borrowed(&state.path),
+        }
     }
 
     /// Equality of two addresses. Objects are apart, as long as both pointers are within theirs.

@@ -2,9 +2,11 @@
 //!
 //! Everything else goes by the table of effects in `analysis::library`. Allocation is assumed to succeed; the archive says so.
 
+use std::cmp::Ordering;
+
 use super::calls::At;
 use super::engine::Engine;
-use super::expr::{Expr, Origin};
+use super::expr::{Expr, Facts, Origin};
 use super::memory::{Background, Content, Place};
 use super::run::Stop;
 use super::state::{State, Val};
@@ -461,6 +463,10 @@ impl Engine<'_> {
             {
                 Some(self.parse_number(state, slot, at, name, call))
             }
+            "getopt" | "__posix_getopt" | "getopt_long" | "getopt_long_only" => {
+                let option = self.next_option(state, slot, at, name, call)?;
+                Some(self.word(32, u128::from(option as u32)))
+            }
             "strlen" => {
                 let pointer = self.scalar(state, slot, &call.args[0], &Type::Ptr);
                 let text = self.known_text(state, pointer)?;
@@ -470,13 +476,26 @@ impl Engine<'_> {
                 let a = self.scalar(state, slot, &call.args[0], &Type::Ptr);
                 let b = self.scalar(state, slot, &call.args[1], &Type::Ptr);
                 let (a, b) = (self.known_text(state, a)?, self.known_text(state, b)?);
-                let order = a.cmp(&b) as i32;
-                Some(self.word(32, u128::from(order as u32)))
+                Some(self.order(a.cmp(&b), at))
             }
             _ => return None,
         };
         self.finish(state, slot, result);
         Some(None)
+    }
+
+    /// The sign of a comparison is certain, the number is not.
+    fn order(&mut self, order: Ordering, at: At) -> Val {
+        let (low, high) = match order {
+            Ordering::Equal => return self.word(32, 0),
+            Ordering::Less => (1 << 31, u32::MAX.into()),
+            Ordering::Greater => (1, (1 << 31) - 1),
+        };
+        let site = self.module.functions[at.0].instrs[at.1].site;
+        let name = format!("a comparison at {}", self.place(at.0, at.1));
+        let facts = Facts::between(32, low, high);
+        let origin = Origin::External { site, name };
+        Val::Scalar(self.pool.symbol_in(32, origin, facts))
     }
 
     /// `heddle_input(pointer, size, "name")`: whatever is there, nobody knows it.
@@ -517,6 +536,7 @@ impl Engine<'_> {
         }
         if !self.pool.is_true(holds) {
             state.narrow(slot, holds);
+            self.put_in(state, slot, holds);
         }
         self.finish(state, slot, None);
         None
@@ -562,7 +582,7 @@ impl Engine<'_> {
     }
 
     /// The bytes before the first NUL, if all of them are known.
-    fn known_text(&mut self, state: &mut State, pointer: Expr) -> Option<Vec<u8>> {
+    pub(super) fn known_text(&mut self, state: &mut State, pointer: Expr) -> Option<Vec<u8>> {
         let targets = self.resolve(pointer);
         let [only] = targets.as_slice() else {
             return None;
@@ -613,13 +633,16 @@ impl Engine<'_> {
         };
         let name = format!("{name}({of})");
         let site = instr.site;
-        // The same text gives the same number.
+        // The same text gives the same number; only a text of the command line stays the same by itself.
         let key = (pointer, 1 << 32 | u64::from(width));
-        if let Some(known) = state.outside.get(&key) {
+        let kept = self.of_command_line(pointer);
+        if kept && let Some(known) = state.outside.get(&key) {
             return Val::Scalar(*known);
         }
         let value = self.pool.symbol(width, Origin::External { site, name });
-        std::rc::Rc::make_mut(&mut state.outside).insert(key, value);
+        if kept {
+            std::rc::Rc::make_mut(&mut state.outside).insert(key, value);
+        }
         Val::Scalar(value)
     }
 }

@@ -6,6 +6,7 @@ use super::engine::Engine;
 use super::expr::{Expr, Origin};
 use super::run::Stop;
 use super::state::State;
+use crate::analysis::library::READ_OPTIONS;
 use crate::analysis::{AbstractObject, ModSet};
 use crate::model::{Call, FuncId, InstrId};
 
@@ -28,12 +29,16 @@ impl Engine<'_> {
         })
     }
 
-    /// Forgets what the running thread keeps under its keys, if something that was not executed may have set it.
-    pub(super) fn forget_specific(&mut self, state: &mut State, mods: &ModSet) {
+    /// Forgets what the library remembers, if something that was not executed may have changed it: what the running thread keeps
+    /// under its keys, and where `getopt` goes on.
+    pub(super) fn forget_remembered(&mut self, state: &mut State, mods: &ModSet) {
         let sets = |name: &str| {
             let function = self.module.function_named(name);
             function.is_some_and(|f| mods.objects.contains_key(&AbstractObject::Function(f)))
         };
+        if mods.everything || READ_OPTIONS.iter().any(|name| sets(name)) {
+            state.options = None;
+        }
         if !sets("pthread_setspecific") && !sets("tss_set") {
             return;
         }

@@ -118,7 +118,7 @@ impl Engine<'_> {
         if mods.everything || mods.objects.contains_key(&AbstractObject::External) {
             state.outside_changed();
         }
-        self.forget_specific(state, mods);
+        self.forget_remembered(state, mods);
         let ids: Vec<_> = state.memory.keys().copied().collect();
         for id in ids {
             let info = self.objects.info(id);

@@ -458,6 +458,7 @@ impl Engine<'_> {
 
     /// Reads `size` bytes (at most sixteen) of an object at any offset.
     pub fn read_at(&mut self, state: &mut State, object: ObjId, offset: Expr, size: u64) -> Expr {
+        let offset = self.given(state, offset);
         if let Some(value) = self.pool.as_const(offset) {
             return self.read(state, object, value as u64, size);
         }
@@ -503,6 +504,9 @@ impl Engine<'_> {
                 value.expect("not empty")
             }
             _ => {
+                if let Some(only) = self.only_value(state, offset) {
+                    return self.read(state, object, only as u64, size);
+                }
                 let name = format!("{}[…]", self.objects.info(object).name);
                 self.pool
                     .symbol(bits(size), Origin::Summary { site: 0, name })
@@ -522,6 +526,12 @@ impl Engine<'_> {
         guard: Expr,
     ) -> bool {
         let size = u64::from(self.pool.width(value)).div_ceil(8);
+        let mut offset = self.given(state, offset);
+        if self.offsets(object, offset, size).is_none()
+            && let Some(only) = self.only_value(state, offset)
+        {
+            offset = self.pool.constant(64, only);
+        }
         let always = self.pool.is_true(guard);
         if let (Some(at), true) = (self.pool.as_const(offset), always) {
             self.write(state, object, at as u64, value);

@@ -1,7 +1,7 @@
 //! Symbolic execution: expressions and the solver chain, memory and states above them, and the interpreter on top.
 //!
 //! `expr`, `lower` and `solver` know nothing about programs or threads. `engine` and its parts (`run`, `control`, `loops`,
-//! `calls`, `libc`, `library_state`, `intrinsics`, `compute`, `memory`) execute one thread of a `state` at a time and know nothing about
+//! `calls`, `libc`, `library_state`, `intrinsics`, `options`, `learn`, `compute`, `memory`) execute one thread of a `state` at a time and know nothing about
 //! schedules.
 
 pub mod alone;
@@ -13,11 +13,13 @@ pub mod engine;
 pub mod expr;
 mod floats;
 mod intrinsics;
+mod learn;
 mod libc;
 mod library_state;
 mod loops;
 pub mod lower;
 pub mod memory;
+mod options;
 pub mod portable;
 mod repeats;
 pub mod run;

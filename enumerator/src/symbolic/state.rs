@@ -101,6 +101,17 @@ pub struct State {
     pub outside: Rc<BTreeMap<(Expr, u64), Expr>>,
     /// In the order in which they were made.
     pub keys: Rc<Vec<Key>>,
+    /// Where `getopt` goes on, if that is known.
+    pub options: Option<Scan>,
+}
+
+/// Where `getopt` has got to: nothing before its first call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// The argument to look at next, less one.
+    pub passed: u32,
+    /// How many letters of it are done, the dash included.
+    pub letters: u32,
 }
 
 impl State {

@@ -49,6 +49,7 @@ impl World {
         engine.push_frame(&mut self.state, slot, entry, args);
         self.trail.add_slot();
         self.status.push(Status::Ready);
+        let rank = self.threads.iter().map(|info| info.rank + 1).max();
         self.threads.push(ThreadInfo {
             handle,
             entry,
@@ -62,6 +63,7 @@ impl World {
             cancel: None,
             cancel_disabled: false,
             started: created_at.is_none(),
+            rank: rank.unwrap_or(0),
         });
         slot
     }
@@ -153,9 +155,10 @@ impl World {
         match self.named(op, handle) {
             Some(slot) => Ok(slot),
             None => Err(Attempt::Gap(format!(
-                "which thread `{}` at {} names is not known",
+                "which thread `{}` at {} names is not known: {}",
                 op.row.symbol,
-                op.place()
+                op.place(),
+                op.engine.why_unknown(handle)
             ))),
         }
     }

@@ -165,6 +165,8 @@ pub struct ThreadInfo {
     pub cancel: Option<Event>,
     pub cancel_disabled: bool,
     pub started: bool,
+    /// Threads that were made earlier have lesser ones, as far as every way here agrees.
+    pub rank: u64,
 }
 
 /// A thread that ended in an earlier epoch and was not joined yet.
@@ -483,10 +485,12 @@ impl World {
         if self.aliases(op, index).is_empty() {
             return Ok(());
         }
+        let address = self.objects[index].address;
         Err(Attempt::Gap(format!(
-            "which object `{}` at {} names is not known",
+            "which object `{}` at {} names is not known: {}",
             op.row.symbol,
-            op.place()
+            op.place(),
+            op.engine.why_unknown(address)
         )))
     }
 

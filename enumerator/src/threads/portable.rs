@@ -207,6 +207,7 @@ fn put_info(out: &mut Encoder<'_, '_>, info: &ThreadInfo) {
         cancel,
         cancel_disabled,
         started,
+        rank,
     } = info;
     out.object(*handle);
     out.function(*entry);
@@ -237,6 +238,7 @@ fn put_info(out: &mut Encoder<'_, '_>, info: &ThreadInfo) {
     out.body.flag(cancel.is_some());
     out.body.flag(*cancel_disabled);
     out.body.flag(*started);
+    out.body.number(*rank);
 }
 
 fn put_ending(out: &mut Encoder<'_, '_>, ending: &Ending) {
@@ -304,6 +306,7 @@ fn get_info(from: &mut Decoder<'_, '_, '_>) -> Result<ThreadInfo, Malformed> {
         cancel: from.body.flag()?.then(Event::past),
         cancel_disabled: from.body.flag()?,
         started: from.body.flag()?,
+        rank: from.body.number()?,
     })
 }
 

@@ -7,7 +7,7 @@ use schedules::primitives::NodeOp;
 use super::{perform, taken, timed};
 use crate::block::Block;
 use crate::node;
-use crate::sys::native::{self, Mutex, pthread_mutex_t, pthread_mutexattr_t, timespec};
+use crate::sys::native::{self, Mutex, pthread_mutex_t, pthread_mutexattr_t};
 
 /// Bits of `kind` that say the type; lock elision may set others, which change nothing.
 const TYPE: c_int = 3;
@@ -189,36 +189,9 @@ unsafe extern "C" fn unlock_in_turn(mutex: *mut pthread_mutex_t, site: u32) -> c
     })
 }
 
-/// # Safety
-/// As for `pthread_mutex_timedlock`.
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn heddle_pthread_mutex_timedlock(
-    mutex: *mut pthread_mutex_t,
-    until: *const timespec,
-    site: u32,
-) -> c_int {
-    // SAFETY: the program's own arguments, at the call it made.
-    let native = || unsafe { native::pthread_mutex_timedlock(mutex, until) };
-    // SAFETY: the caller's promise.
-    unsafe { lock_until(mutex, (timed::REALTIME, until), site, native) }
-}
-
-/// # Safety
-/// As for `pthread_mutex_clocklock`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn heddle_pthread_mutex_clocklock(
-    mutex: *mut pthread_mutex_t,
-    clock: libc::clockid_t,
-    until: *const timespec,
-    site: u32,
-) -> c_int {
-    if !timed::is_clock(clock) {
-        return libc::EINVAL;
-    }
-    // SAFETY: the program's own arguments, at the call it made.
-    let native = || unsafe { native::pthread_mutex_clocklock(mutex, clock, until) };
-    // SAFETY: the caller's promise.
-    unsafe { lock_until(mutex, (clock, until), site, native) }
+timed::both_clocks! {
+    pthread_mutex_t: heddle_pthread_mutex_timedlock pthread_mutex_timedlock,
+        heddle_pthread_mutex_clocklock pthread_mutex_clocklock => lock_until
 }
 
 /// # Safety

@@ -6,7 +6,7 @@ use schedules::primitives::NodeOp;
 
 use super::{perform, taken, timed};
 use crate::block::Block;
-use crate::sys::native::{self, Rwlock, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
+use crate::sys::native::{self, Rwlock, pthread_rwlock_t, pthread_rwlockattr_t};
 
 fn read_lock(own: &Block, lock: &mut Rwlock) -> c_int {
     if lock.writer == own.tid {
@@ -150,36 +150,14 @@ unsafe extern "C" fn heddle_pthread_rwlock_trywrlock(
     })
 }
 
-/// # Safety
-/// As for `pthread_rwlock_timedrdlock`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn heddle_pthread_rwlock_timedrdlock(
-    lock: *mut pthread_rwlock_t,
-    until: *const timespec,
-    site: u32,
-) -> c_int {
-    // SAFETY: the program's own arguments, at the call it made.
-    let native = || unsafe { native::pthread_rwlock_timedrdlock(lock, until) };
-    // SAFETY: the caller's promise.
-    unsafe { read_lock_until(lock, (timed::REALTIME, until), site, native) }
+timed::both_clocks! {
+    pthread_rwlock_t: heddle_pthread_rwlock_timedrdlock pthread_rwlock_timedrdlock,
+        heddle_pthread_rwlock_clockrdlock pthread_rwlock_clockrdlock => read_lock_until
 }
 
-/// # Safety
-/// As for `pthread_rwlock_clockrdlock`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn heddle_pthread_rwlock_clockrdlock(
-    lock: *mut pthread_rwlock_t,
-    clock: libc::clockid_t,
-    until: *const timespec,
-    site: u32,
-) -> c_int {
-    if !timed::is_clock(clock) {
-        return libc::EINVAL;
-    }
-    // SAFETY: the program's own arguments, at the call it made.
-    let native = || unsafe { native::pthread_rwlock_clockrdlock(lock, clock, until) };
-    // SAFETY: the caller's promise.
-    unsafe { read_lock_until(lock, (clock, until), site, native) }
+timed::both_clocks! {
+    pthread_rwlock_t: heddle_pthread_rwlock_timedwrlock pthread_rwlock_timedwrlock,
+        heddle_pthread_rwlock_clockwrlock pthread_rwlock_clockwrlock => write_lock_until
 }
 
 /// # Safety
@@ -190,45 +168,9 @@ unsafe fn read_lock_until(
     site: u32,
     native: impl Fn() -> c_int,
 ) -> c_int {
-    // SAFETY: it is this node's turn.
-    let take = |own: &Block| match read_lock(own, unsafe { plain(lock) }) {
-        libc::EBUSY => taken(own, NodeOp::RwTimedReadLock, site, &native),
-        result => result,
-    };
+    let found = (NodeOp::RwTimedReadLock, site);
     // SAFETY: the caller's promise.
-    unsafe { timed::perform(NodeOp::RwTimedReadLock, site, until, &native, take) }
-}
-
-/// # Safety
-/// As for `pthread_rwlock_timedwrlock`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn heddle_pthread_rwlock_timedwrlock(
-    lock: *mut pthread_rwlock_t,
-    until: *const timespec,
-    site: u32,
-) -> c_int {
-    // SAFETY: the program's own arguments, at the call it made.
-    let native = || unsafe { native::pthread_rwlock_timedwrlock(lock, until) };
-    // SAFETY: the caller's promise.
-    unsafe { write_lock_until(lock, (timed::REALTIME, until), site, native) }
-}
-
-/// # Safety
-/// As for `pthread_rwlock_clockwrlock`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn heddle_pthread_rwlock_clockwrlock(
-    lock: *mut pthread_rwlock_t,
-    clock: libc::clockid_t,
-    until: *const timespec,
-    site: u32,
-) -> c_int {
-    if !timed::is_clock(clock) {
-        return libc::EINVAL;
-    }
-    // SAFETY: the program's own arguments, at the call it made.
-    let native = || unsafe { native::pthread_rwlock_clockwrlock(lock, clock, until) };
-    // SAFETY: the caller's promise.
-    unsafe { write_lock_until(lock, (clock, until), site, native) }
+    unsafe { lock_until(lock, until, found, native, read_lock) }
 }
 
 /// # Safety
@@ -239,13 +181,27 @@ unsafe fn write_lock_until(
     site: u32,
     native: impl Fn() -> c_int,
 ) -> c_int {
+    let found = (NodeOp::RwTimedWriteLock, site);
+    // SAFETY: the caller's promise.
+    unsafe { lock_until(lock, until, found, native, write_lock) }
+}
+
+/// # Safety
+/// As for the C function behind `native`.
+unsafe fn lock_until(
+    lock: *mut pthread_rwlock_t,
+    until: timed::Until,
+    (op, site): (NodeOp, u32),
+    native: impl Fn() -> c_int,
+    how: fn(&Block, &mut Rwlock) -> c_int,
+) -> c_int {
     // SAFETY: it is this node's turn.
-    let take = |own: &Block| match write_lock(own, unsafe { plain(lock) }) {
-        libc::EBUSY => taken(own, NodeOp::RwTimedWriteLock, site, &native),
+    let take = |own: &Block| match how(own, unsafe { plain(lock) }) {
+        libc::EBUSY => taken(own, op, site, &native),
         result => result,
     };
     // SAFETY: the caller's promise.
-    unsafe { timed::perform(NodeOp::RwTimedWriteLock, site, until, &native, take) }
+    unsafe { timed::perform(op, site, until, &native, take) }
 }
 
 /// # Safety

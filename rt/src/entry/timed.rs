@@ -23,6 +23,45 @@ use crate::sys::native::timespec;
 use crate::sys::{clock, process};
 use crate::{walk, world};
 
+/// Both spellings of a timed operation: until a time of the real-time clock, and until one of a clock that is named.
+macro_rules! both_clocks {
+    ($object:ty: $timed:ident $native_timed:ident, $clocked:ident $native_clocked:ident => $perform:ident) => {
+        /// # Safety
+        /// As for the function of POSIX.
+        #[unsafe(no_mangle)]
+        pub(super) unsafe extern "C" fn $timed(
+            object: *mut $object,
+            until: *const ::libc::timespec,
+            site: u32,
+        ) -> ::std::ffi::c_int {
+            // SAFETY: the program's own arguments, at the call it made.
+            let native = || unsafe { crate::sys::native::$native_timed(object, until) };
+            // SAFETY: the caller's promise.
+            unsafe { $perform(object, (crate::entry::timed::REALTIME, until), site, native) }
+        }
+
+        /// # Safety
+        /// As for the function of POSIX.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $clocked(
+            object: *mut $object,
+            clock: ::libc::clockid_t,
+            until: *const ::libc::timespec,
+            site: u32,
+        ) -> ::std::ffi::c_int {
+            if !crate::entry::timed::is_clock(clock) {
+                return ::libc::EINVAL;
+            }
+            // SAFETY: the program's own arguments, at the call it made.
+            let native = || unsafe { crate::sys::native::$native_clocked(object, clock, until) };
+            // SAFETY: the caller's promise.
+            unsafe { $perform(object, (clock, until), site, native) }
+        }
+    };
+}
+
+pub(super) use both_clocks;
+
 const DONE: u32 = 0;
 const TIMED_OUT: u32 = 1;
 

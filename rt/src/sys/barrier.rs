@@ -79,9 +79,10 @@ mod imp {
 
     fn interrupt_everybody() {
         if !membarrier(PRIVATE_EXPEDITED) {
-            crate::sys::stderr::line(format_args!(
-                "heddle: membarrier(2) was refused after it had been granted"
-            ));
+            crate::codes::say(
+                crate::codes::Code::NoHelp,
+                format_args!("membarrier(2) was refused after it had been granted"),
+            );
             crate::sys::process::abort();
         }
     }

@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -139,9 +142,71 @@ struct heddle_program {
 static _Thread_local uint64_t shadows[MAX_SHADOWS];
 static uint64_t *shadow_address(void) { return shadows; }
 
+/* HEDDLE_ROUNDS=FROM:COUNT:AT_ONCE:PREFIX runs the program COUNT times without loading it again: before anything of the runtime has run, a
+   process forks off for each of the seeds FROM.., with its own delays, trace (PREFIX.SEED.trace) and output (PREFIX.SEED.out), every third one
+   with a single core. The first that fails ends all. */
+static void round_begins(unsigned long seed, const char *prefix) {
+  char text[4096];
+  snprintf(text, sizeof text, "%s.%lu.out", prefix, seed);
+  if (!freopen(text, "w", stdout))
+    _exit(99);
+  snprintf(text, sizeof text, "trace=%s.%lu.trace:jitter=%lu", prefix, seed, seed);
+  setenv("HEDDLE_OPTIONS", text, 1);
+  if (seed % 3 == 2) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(0, &one);
+    sched_setaffinity(0, sizeof one, &one);
+  }
+  alarm(60);
+}
+
+static int rounds_left(int running, int at_most) {
+  for (; running > at_most; running--) {
+    int status;
+    pid_t ended = wait(&status);
+    if (ended < 0 || status != 0) {
+      fprintf(stderr, "process %d of the rounds ended with %#x\n", (int)ended, (unsigned)status);
+      kill(0, SIGKILL);
+    }
+  }
+  return running;
+}
+
+__attribute__((constructor(101))) static void rounds(void) {
+  unsigned long from, count;
+  int at_once, running = 0, prefix = 0;
+  const char *wanted = getenv("HEDDLE_ROUNDS");
+  if (!wanted || sscanf(wanted, "%lu:%lu:%d:%n", &from, &count, &at_once, &prefix) < 3 || !prefix)
+    return;
+  char *name = strdup(wanted + prefix);
+  unsetenv("HEDDLE_ROUNDS");
+  setpgid(0, 0);
+  for (unsigned long seed = from; seed < from + count; seed++) {
+    running = rounds_left(running, at_once - 1);
+    pid_t child = fork();
+    if (child == 0) {
+      round_begins(seed, name);
+      return;
+    }
+    running++;
+  }
+  rounds_left(running, 0);
+  exit(0);
+}
+
+/* With -DEMBEDDED=file -DEMBEDDED_SIZE=bytes the archive is part of the program. */
+#ifdef EMBEDDED
+__asm__(".pushsection .rodata\n.balign 16\nheddle_embedded: .incbin \"" EMBEDDED "\"\n.popsection");
+extern const unsigned char heddle_embedded[];
+#else
+#define heddle_embedded 0
+#define EMBEDDED_SIZE 0
+#endif
+
 /* One program, one archive; `...` are the addresses of the archive's roots. */
 #define HEDDLE_PROGRAM(...)                                                                                            \
   static const void *const roots[] = {__VA_ARGS__};                                                                    \
   const struct heddle_program __heddle_program = {                                                                     \
       {'H', 'E', 'D', 'D', 'L', 'E', 0, 2}, {7}, {0}, sizeof roots / sizeof *roots, roots, MAX_SHADOWS, shadow_address,     \
-      1000000, ARCHIVE, 0, 0}
+      1000000, ARCHIVE, heddle_embedded, EMBEDDED_SIZE}

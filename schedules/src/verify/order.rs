@@ -1,4 +1,4 @@
-//! Rule 14: the schedule is the lock, so operations on one lock must be ordered by edges alone.
+//! Rule 14: the schedule is the lock, so operations on one lock must be ordered by edges alone. Rule 15: and by no more edges than that takes.
 //!
 //! Along one path each node has a clock: how far every other slot is known to be when it is performed. A node knows what its
 //! edges say and what its slot knew before. What is learned in an arm counts in that arm only: behind it, and for everybody
@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::{MOST_SCHEDULES, Problem, Problems};
-use crate::archive::{Archive, EpochId, Node, ObjectId, SiteId, StepId};
+use crate::archive::{Archive, EpochId, FragmentId, Node, ObjectId, SiteId, StepId};
 use crate::ids::Id;
 use crate::order::{Lanes, Placed, linearize, slots_of};
 use crate::paths::Paths;
@@ -22,26 +22,82 @@ const MOST_CLOCKS: usize = 1 << 27;
 /// By slot: how many of its nodes are known to lie behind it.
 type Clock = Vec<u32>;
 
+/// By row of the table of edges: what is known about its use. Fragments are shared, and what one path implies another may not.
+struct Uses(Vec<Use>);
+
+#[derive(Clone, Copy, PartialEq)]
+enum Use {
+    Unseen,
+    /// Implied on every path that has it.
+    Implied,
+    /// Some path needs it.
+    Needed,
+}
+
+impl Uses {
+    fn note(&mut self, edge: usize, implied: bool) {
+        match (implied, self.0[edge]) {
+            (true, Use::Unseen) => self.0[edge] = Use::Implied,
+            (true, _) => {}
+            (false, _) => self.0[edge] = Use::Needed,
+        }
+    }
+
+    /// Rule 15. Only for those who have seen every path.
+    fn report(&self, archive: &Archive, problems: &mut Problems) {
+        for fragment in (0..archive.fragments.len()).map(FragmentId::from_index) {
+            let lanes = archive
+                .lanes_of(fragment)
+                .zip(archive.first_edges_of(fragment));
+            for (slot, (nodes, mut edge)) in lanes.enumerate() {
+                for (node, (_, edges)) in nodes.enumerate() {
+                    let own = &self.0[edge..edge + edges.len()];
+                    if own.contains(&Use::Implied) {
+                        problems.add(Problem::ImpliedEdge {
+                            fragment,
+                            slot,
+                            node,
+                        });
+                    }
+                    edge += edges.len();
+                }
+            }
+        }
+    }
+}
+
 pub(super) fn check(archive: &Archive, problems: &mut Problems) {
+    let mut uses = Uses(vec![Use::Unseen; archive.edges.len()]);
+    if every_path(archive, &mut uses, problems) && problems.found.is_empty() {
+        uses.report(archive, problems);
+    }
+}
+
+/// Rule 14 on each path; false if not all were looked at.
+fn every_path(archive: &Archive, uses: &mut Uses, problems: &mut Problems) -> bool {
     let paths = Paths::of(archive);
     let mut work = 0;
+    let mut all = true;
     for index in 0..archive.epochs.len() {
         let epoch = EpochId::from_index(index);
-        let schedules = paths.schedules(archive, epoch).min(MOST_SCHEDULES);
+        let there_are = paths.schedules(archive, epoch);
+        let schedules = there_are.min(MOST_SCHEDULES);
+        all &= schedules == there_are;
         for schedule in 0..schedules {
             if problems.is_full() {
-                return;
+                return false;
             }
             let Some(path) = paths.path(archive, epoch, schedule) else {
+                all = false;
                 break;
             };
             let size = Size::of(archive, epoch, &path);
             work += size.work();
             if !size.fits() || work > MOST_WORK {
                 problems.add(Problem::TooLarge { epoch, schedule });
-                return;
+                return false;
             }
-            if let Some((first, second)) = unordered(archive, epoch, &path) {
+            if let Some((first, second)) = unordered(archive, epoch, &path, uses) {
                 problems.add(Problem::NotOrdered {
                     epoch,
                     schedule,
@@ -51,6 +107,7 @@ pub(super) fn check(archive: &Archive, problems: &mut Problems) {
             }
         }
     }
+    all
 }
 
 /// How large a path is.
@@ -82,11 +139,12 @@ impl Size {
     }
 }
 
-/// Two operations on one lock that are not ordered, if there are any.
+/// Two operations on one lock that are not ordered, if there are any. Notes which edges say something new.
 fn unordered(
     archive: &Archive,
     epoch: EpochId,
     path: &[(StepId, u32)],
+    uses: &mut Uses,
 ) -> Option<(String, String)> {
     let lanes = Lanes::of(archive, epoch, path);
     let slots = lanes.slots().len();
@@ -101,9 +159,19 @@ fn unordered(
         leave_arm(&mut inside[own], placed.node);
         let before = certain[own].last().expect("begins with one");
         let mut clock = inside[own].last().map_or(before, |(_, arm)| arm).clone();
-        for (slot, to) in lanes.waits(&placed) {
+        let waits: Vec<(u16, u32)> = lanes.waits(&placed).collect();
+        let known = |(slot, to): (u16, u32)| {
             let known = certain[usize::from(slot)].get(to as usize);
-            join(&mut clock, known.expect("the order respects edges"));
+            known.expect("the order respects edges")
+        };
+        for ((slot, to), edge) in waits.iter().zip(placed.edges()) {
+            let of = usize::from(*slot);
+            let by_others = waits.iter().filter(|(other, _)| other != slot);
+            let implied = clock[of] >= *to || by_others.copied().any(|by| known(by)[of] >= *to);
+            uses.note(edge, implied);
+        }
+        for wait in waits {
+            join(&mut clock, known(wait));
         }
         if let Some(lock) = lock_of(placed.node) {
             for ((_, slot), other) in last.range((lock, 0)..=(lock, u16::MAX)) {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::clocks::{Clocks, Event};
 use schedules::primitives::{NodeOp, Operand, PRIMITIVES, Policy};
 use schedules::{
     Archive, ArchiveBuilder, BinaryOp, BuildNode, CompareOp, ContextId, Elastic, EpochId, Held,
@@ -76,8 +77,9 @@ struct State {
     position: Vec<i32>,
     alive: Vec<bool>,
     created: usize,
-    /// By object: each slot's last operation, as the position behind it.
-    last: BTreeMap<u32, BTreeMap<u16, i32>>,
+    /// By object: each slot's last operation.
+    last: BTreeMap<u32, BTreeMap<u16, Event>>,
+    clocks: Clocks,
 }
 
 const SLOTS: usize = 4;
@@ -255,6 +257,7 @@ impl Maker {
             alive,
             created: threads,
             last: BTreeMap::new(),
+            clocks: Clocks::default(),
         };
         let depth = self.random.below(4);
         let root = self.tree(state, depth, None);
@@ -445,7 +448,10 @@ impl Maker {
         state.created += 1;
         let create = (NodeOp::ThreadCreate, self.sites.create, u32::from(child));
         self.node(lanes, state, base, slot, create, false);
-        let from = state.position[usize::from(slot)] - base[usize::from(slot)];
+        let passed = state.position[usize::from(slot)];
+        let from = passed - base[usize::from(slot)];
+        let created = state.clocks.event(slot, passed);
+        state.clocks.wait(child, &[&created]);
         let entry = self.random.pick(&self.sites.entries);
         lanes[usize::from(child)].push(BuildNode {
             site: entry,
@@ -514,14 +520,20 @@ impl Maker {
     ) {
         let own = usize::from(slot);
         let mut edges = Vec::new();
+        match op {
+            NodeOp::Arm => state.clocks.open(slot, site),
+            NodeOp::ArmsEnd => state.clocks.close(slot, site),
+            _ => {}
+        }
         if op.operand() == Operand::Object && what != Node::NO_OBJECT {
             let last = state.last.entry(what).or_default();
+            let needed = state.clocks.wait(slot, &last.values().collect::<Vec<_>>());
             edges.extend(
-                last.iter()
-                    .filter(|(other, _)| **other != slot)
-                    .map(|(other, position)| (*other, position - base[usize::from(*other)])),
+                needed
+                    .iter()
+                    .map(|event| (event.slot, event.passed - base[usize::from(event.slot)])),
             );
-            last.insert(slot, state.position[own] + 1);
+            last.insert(slot, state.clocks.event(slot, state.position[own] + 1));
         }
         lanes[own].push(BuildNode {
             site,

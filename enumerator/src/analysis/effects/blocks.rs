@@ -7,7 +7,7 @@ use schedules::primitives::{self, Arg, Policy};
 
 use super::events::{Event, primitive_event};
 use super::{Effects, Extent, ModSet};
-use crate::analysis::library::{LibraryFunction, library};
+use crate::analysis::library::{LibraryFunction, library, reads_options};
 use crate::analysis::points_to::{
     AbstractObject, Offset, Pointers, PointsTo, constant_of, size_of,
 };
@@ -261,6 +261,10 @@ impl Gatherer<'_> {
         } else if let Some(row) = library(name) {
             self.row(func, call, target, row, &mut own);
             let globals = module.globals.iter().filter(|_| !row.sets.is_empty());
+            if reads_options(name) {
+                // Stands for where the library has got to, which is no object of the program.
+                own.mods.add(AbstractObject::Function(target), &Extent::All);
+            }
             for (id, global) in globals {
                 if row.sets.contains(&global.name.as_str()) {
                     own.mods.add(AbstractObject::Global(id), &Extent::All);

@@ -30,6 +30,10 @@ pub(super) fn key(at: &Situation, registers: &mut Registers<'_>) -> u128 {
         key.words.push(*size);
         key.term(*value);
     }
+    let at = world.state.options.map(|at| (at.passed, at.letters));
+    let (passed, letters) = at.unwrap_or((u32::MAX, u32::MAX));
+    key.number(passed as usize);
+    key.number(letters as usize);
     for made in world.state.keys.iter() {
         key.term(made.number);
         key.number(

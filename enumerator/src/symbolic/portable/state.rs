@@ -9,7 +9,7 @@ use super::{Decoder, Encoder, Malformed};
 use crate::analysis::AbstractObject;
 use crate::model::{BlockId, FuncId, InstrId};
 use crate::symbolic::memory::{Background, Content, ObjId};
-use crate::symbolic::state::{Frame, Key, State, Thread, Val};
+use crate::symbolic::state::{Frame, Key, Scan, State, Thread, Val};
 
 impl Encoder<'_, '_> {
     pub fn val(&mut self, value: &Val) {
@@ -227,7 +227,10 @@ impl Encoder<'_, '_> {
             path,
             outside,
             keys,
+            options,
         } = state;
+        self.body.maybe(options.map(|at| u64::from(at.passed)));
+        self.body.maybe(options.map(|at| u64::from(at.letters)));
         self.body.count(threads.len());
         threads.iter().for_each(|thread| self.thread(thread));
         self.terms(path);
@@ -396,6 +399,15 @@ impl Decoder<'_, '_, '_> {
 
     pub fn state(&mut self) -> Result<State, Malformed> {
         let mut state = self.engine.initial_state();
+        let (passed, letters) = (self.body.maybe()?, self.body.maybe()?);
+        let small = |number: u64| u32::try_from(number).map_err(|_| Malformed);
+        state.options = match (passed, letters) {
+            (Some(passed), Some(letters)) => Some(Scan {
+                passed: small(passed)?,
+                letters: small(letters)?,
+            }),
+            _ => None,
+        };
         for _ in 0..self.body.count()? {
             let thread = self.thread()?;
             state.threads.push(Rc::new(thread));

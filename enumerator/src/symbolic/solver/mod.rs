@@ -233,6 +233,29 @@ impl Solver {
         !self.may(pool, path, not_e)
     }
 
+    /// The one value that the path leaves to `e`, if that can be told.
+    pub fn only_value(&mut self, pool: &mut Pool, path: &[Expr], e: Expr) -> Option<u128> {
+        let e = assume_equalities(pool, path, e);
+        if let Some(value) = pool.as_const(e) {
+            return Some(value);
+        }
+        let related = independence::related(pool, path, e);
+        if related.is_empty() {
+            return None;
+        }
+        let Answer::Sat(model) = self.check(pool, &related) else {
+            return None;
+        };
+        let mut support = pool.support(e).iter();
+        if support.any(|symbol| model.get(*symbol).is_none()) {
+            return None;
+        }
+        let value = pool.evaluate(e, &model);
+        let constant = pool.constant(pool.width(e), value);
+        let equal = pool.eq(e, constant);
+        self.must(pool, &related, equal).then_some(value)
+    }
+
     /// Counts so far.
     pub fn statistics(&self) -> Statistics {
         self.statistics
@@ -352,7 +375,7 @@ pub(super) fn decide_raw(pool: &Pool, condition: Expr) -> Answer {
 }
 
 /// `e` with the values put in that the path gives to symbols by itself.
-fn assume_equalities(pool: &mut Pool, path: &[Expr], e: Expr) -> Expr {
+pub(super) fn assume_equalities(pool: &mut Pool, path: &[Expr], e: Expr) -> Expr {
     let support = pool.support(e).to_vec();
     let mut values = BTreeMap::new();
     for &conjunct in path {
