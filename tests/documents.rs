@@ -178,6 +178,109 @@ fn matches<'a>(expected: &'a [String], said: &str) -> Result<(), &'a str> {
     Ok(())
 }
 
+/// The commands of the GitHub Action example, in a project like the one it is for; what installs packages is left out.
+#[test]
+fn the_action_example_does_what_it_says() {
+    let text = read("packaging/github-action.yml");
+    assert!(!text.contains('\t'), "YAML has no tabs");
+    let desk = Desk::new();
+    let (_, program) = blocks("README.md")
+        .into_iter()
+        .find(|(language, _)| language == "c")
+        .expect("README has a program");
+    std::fs::write(desk.desk().join("prog.c"), program).expect("file");
+    let makefile = "prog: prog.c\n\t$(CC) -O2 prog.c -o prog -lpthread\n";
+    std::fs::write(desk.desk().join("Makefile"), makefile).expect("file");
+    let commands: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- run: "))
+        .filter(|command| !command.starts_with("apt-get"))
+        .collect();
+    assert_eq!(commands.len(), 3, "{commands:?}");
+    for command in commands {
+        desk.step(
+            "packaging/github-action.yml",
+            &Step {
+                command: command.to_owned(),
+                status: 0,
+                expected: Vec::new(),
+            },
+        );
+    }
+    // What it uploads is there.
+    let kept = text.lines().map(str::trim).filter(|line| {
+        let words = ["heddle.html", "prog.enforced", "prog.enforced.heddle"];
+        words.contains(line)
+    });
+    assert_eq!(kept.clone().count(), 3);
+    for file in kept.chain(["heddle.sarif"]) {
+        assert!(desk.desk().join(file).is_file(), "{file}");
+    }
+}
+
+/// The variables that the guide names for the commands themselves.
+#[test]
+fn variables_of_the_commands_count() {
+    let desk = Desk::new();
+    let program = "int main(void) { return 0; }\n";
+    std::fs::write(desk.desk().join("prog.c"), program).expect("file");
+    let wrapper = "#!/bin/sh\necho \"$0\" >> used\ncase $0 in *++*) exec clang++-19 \"$@\";; esac\nexec clang-19 \"$@\"\n";
+    for name in ["other", "other++"] {
+        std::fs::write(desk.desk().join(name), wrapper).expect("file");
+    }
+    let run = |command: &str, status: i32, expected: &[&str]| {
+        desk.step(
+            "variables",
+            &Step {
+                command: command.to_owned(),
+                status,
+                expected: expected.iter().map(ToString::to_string).collect(),
+            },
+        );
+    };
+    run("chmod +x other other++", 0, &[]);
+    run(
+        "HEDDLE_CLANG=$PWD/other heddle cc -c prog.c && grep -c other used",
+        0,
+        &["1"],
+    );
+    run(
+        "HEDDLE_CLANGXX=$PWD/other++ heddle c++ -x c -c prog.c && grep -c other++ used",
+        0,
+        &["1"],
+    );
+    run(
+        "rm used && HEDDLE_CLANG=$PWD/other heddle build prog.c -o prog && test -s used",
+        0,
+        &[],
+    );
+    run(
+        "HEDDLE_CLANG=$PWD/none heddle cc -c prog.c",
+        2,
+        &["heddle cc: cannot run ..."],
+    );
+    // The wider the window, the fewer lines.
+    let (_, transfer) = blocks("README.md")
+        .into_iter()
+        .find(|(language, _)| language == "c")
+        .expect("README has a program");
+    std::fs::write(desk.desk().join("transfer.c"), transfer).expect("file");
+    let lines = |columns: u32| {
+        let count =
+            format!("COLUMNS={columns} heddle check --native transfer.c > out{columns} || true");
+        run(&count, 0, &[]);
+        let text = std::fs::read_to_string(desk.desk().join(format!("out{columns}")));
+        text.expect("written").lines().count()
+    };
+    let (narrow, wide) = (lines(50), lines(200));
+    assert!(narrow > wide, "{narrow} lines against {wide}");
+    // Colours on a terminal, unless somebody does not want them.
+    let on_terminal =
+        "script -qec 'heddle check --native transfer.c' /dev/null | grep -c $'\\033\\['";
+    run(&format!("test $({on_terminal}) -gt 5"), 0, &[]);
+    run(&format!("test $(NO_COLOR=1 {on_terminal}) = 0"), 0, &[]);
+}
+
 #[test]
 fn readme_and_guide_say_what_happens() {
     let desk = Desk::new();

@@ -162,16 +162,14 @@ fn wait(blocked: &Blocked, names: &BTreeMap<u16, String>) -> String {
         operation if operation.starts_with("once") => format!("waits for the routine of {object}"),
         _ => format!("waits for {object}"),
     };
+    let is_join = blocked.operation == "thread_join";
+    // Who is joined and not named here is stuck for another reason, told elsewhere.
+    let unnamed = (!is_join).then_some("a thread that has ended");
     let owners: Vec<&str> = blocked
         .waits_for
         .iter()
-        .map(|slot| {
-            names
-                .get(slot)
-                .map_or("a thread that has ended", String::as_str)
-        })
+        .filter_map(|slot| names.get(slot).map(String::as_str).or(unnamed))
         .collect();
-    let is_join = blocked.operation == "thread_join";
     match owners.as_slice() {
         [] => what,
         [_] if blocked.waits_for[0] == blocked.slot => format!("{what}, which it holds itself"),

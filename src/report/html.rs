@@ -291,7 +291,7 @@ fn figure(out: &mut String, page: &Page<'_>, diagnostic: &Diagnostic) {
         *out += &format!(
             "<figure><figcaption>Schedule {}: time goes down; an arrow leads to what waits for it</figcaption>\n{}</figure>\n",
             escape(choice),
-            picture::svg(&picture)
+            picture::svg(&picture, &diagnostic.lanes)
         );
     }
 }

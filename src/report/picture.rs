@@ -16,8 +16,8 @@ const LABEL: usize = 30;
 /// Most rows drawn; the last ones matter.
 const MOST_ROWS: usize = 60;
 
-/// The picture, or as much of its end as can be looked at.
-pub(super) fn svg(picture: &Picture<'_>) -> String {
+/// The picture, or as much of its end as can be looked at; threads have the names that the text calls them by.
+pub(super) fn svg(picture: &Picture<'_>, names: &[(u16, String)]) -> String {
     let layout = Layout::of(picture);
     let waiting = usize::from(!picture.stuck.is_empty());
     let bottom = TOP + (layout.rows + waiting) * ROW;
@@ -26,9 +26,11 @@ pub(super) fn svg(picture: &Picture<'_>) -> String {
     let mut out = format!(
         "<svg class=\"lanes\" role=\"img\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n"
     );
-    for (index, (_, name)) in picture.columns.iter().enumerate() {
+    for (index, (slot, name)) in picture.columns.iter().enumerate() {
         let x = LEFT + index * COLUMN;
         let (_, name) = name.split_once(": ").unwrap_or(("", name));
+        let told = names.iter().find(|(of, _)| of == slot);
+        let name = told.map_or(name, |(_, name)| name);
         out += &format!(
             "<text class=\"who t{}\" x=\"{}\" y=\"18\">{}</text>\n<line class=\"life\" x1=\"{x}\" y1=\"28\" x2=\"{x}\" y2=\"{bottom}\"/>\n",
             index % 5,
@@ -71,7 +73,10 @@ pub(super) fn svg(picture: &Picture<'_>) -> String {
             y - 6,
             x + 12,
             y + 1,
-            escape(&shorten(&format!("waits: {what}"))),
+            escape(&shorten(&format!(
+                "waits: {}",
+                what.split(" \"thread created").next().unwrap_or(what)
+            ))),
             x + 12,
             y + 13,
             escape(&shorten(place))

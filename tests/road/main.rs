@@ -14,4 +14,5 @@ mod native;
 mod projects;
 mod rebuild;
 mod robust;
+mod sarif;
 mod workshop;

@@ -165,6 +165,7 @@ impl Explorer<'_, '_> {
         mut model: Assignment,
     ) -> Assignment {
         let mut all = conjuncts.to_vec();
+        self.likely_count(&mut all, symbols, &mut model);
         for &symbol in symbols {
             let width = self.engine.pool.width(symbol);
             for most in SMALL.into_iter().filter(|_| width >= 8) {
@@ -182,6 +183,32 @@ impl Explorer<'_, '_> {
             }
         }
         model
+    }
+
+    /// As many arguments as the others mention, if that is possible: a command line can only be given whole.
+    fn likely_count(&mut self, all: &mut Vec<Expr>, symbols: &[Expr], model: &mut Assignment) {
+        let name = |pool: &Pool, symbol: &Expr| pool.origin(*symbol).map(|o| o.name().to_owned());
+        let mentioned = symbols.iter().filter_map(|symbol| {
+            let name = name(&self.engine.pool, symbol)?;
+            let (_, rest) = name.split_once("argv[")?;
+            rest.split_once(']')?.0.parse::<u128>().ok()
+        });
+        let last = mentioned.max().unwrap_or(0);
+        let count = symbols
+            .iter()
+            .find(|symbol| name(&self.engine.pool, symbol).as_deref() == Some("argc"));
+        let Some(&argc) = count else { return };
+        let width = self.engine.pool.width(argc);
+        for (op, bound) in [(Cmp::Eq, last + 1), (Cmp::Ugt, last)] {
+            let bound = self.engine.pool.constant(width, bound);
+            let likely = self.engine.pool.cmp(op, argc, bound);
+            all.push(likely);
+            if let Answer::Sat(found) = self.engine.solver.check(&self.engine.pool, all) {
+                *model = found;
+                return;
+            }
+            all.pop();
+        }
     }
 
     /// Facts that were approximated, each once, in the form that a leaf keeps them.

@@ -205,7 +205,9 @@ impl Engine<'_> {
         // x86-64: gp_offset, fp_offset, overflow_arg_area, reg_save_area. All registers count as used up, so every argument is
         // in the overflow area, eight bytes each.
         let varargs = state.frame(slot).varargs.clone();
-        let area = self.allocate(state, slot, at, None, "variable arguments");
+        // The facts call it by the call that makes it, on the stack; it is gone when the function returns.
+        let area = self.allocate_stack(state, slot, at.0, at.1, None);
+        let area = self.pointer(area, 0);
         for (index, value) in varargs.iter().enumerate() {
             let place = self.offset_pointer(area, 8 * index as i64);
             if let Val::Scalar(value) = value {

@@ -191,7 +191,7 @@ impl Engine<'_> {
         }
     }
 
-    fn allocate_stack(
+    pub(super) fn allocate_stack(
         &mut self,
         state: &mut State,
         slot: usize,

@@ -23,7 +23,7 @@ pub(super) struct Course<'a> {
     pub(super) me: ThreadId,
     pub(super) watched: &'a BTreeSet<Site>,
     /// Functions that create or join, themselves or through what they call.
-    pub(super) active: Vec<bool>,
+    pub(super) active: &'a [bool],
     pub(super) entry: BTreeMap<FuncId, Living>,
     pub(super) exit: BTreeMap<FuncId, Living>,
     pub(super) callers: BTreeMap<FuncId, BTreeSet<FuncId>>,

@@ -12,6 +12,7 @@
 //! Assumed: code we do not see starts no threads and leaves no lock taken. Deliberately absent: phases made by barriers, semaphores
 //! used as locks, values that correlate branches.
 
+mod callbacks;
 mod course;
 mod held;
 mod joins;

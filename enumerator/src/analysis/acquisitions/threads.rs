@@ -94,6 +94,12 @@ impl Threads {
             living: BTreeMap::new(),
         };
         let joins = Joins::of(module, facts, &threads.all);
+        let active = reaching(
+            module,
+            facts,
+            |op| matches!(op, NodeOp::ThreadCreate | NodeOp::ThreadJoin),
+            &BTreeSet::new(),
+        );
         // First without knowing what threads leave behind when they end, then with it.
         let mut leftover: Vec<Option<BTreeSet<ThreadId>>> = vec![None; threads.all.len()];
         for _ in 0..2 {
@@ -110,12 +116,7 @@ impl Threads {
                     threads: &mut threads,
                     me: id,
                     watched,
-                    active: reaching(
-                        module,
-                        facts,
-                        |op| matches!(op, NodeOp::ThreadCreate | NodeOp::ThreadJoin),
-                        &BTreeSet::new(),
-                    ),
+                    active: &active,
                     entry: BTreeMap::new(),
                     exit: BTreeMap::new(),
                     callers: BTreeMap::new(),

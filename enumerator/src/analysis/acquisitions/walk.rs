@@ -11,9 +11,10 @@ use schedules::ids::{Id, Table};
 use schedules::primitives::NodeOp;
 
 use super::Named;
+use super::callbacks::Callbacks;
 use super::held::{Address, AddressId, Held, NamedId, Names, State, same_hold};
 use super::operations::{lock_argument, refine, takes, waits};
-use super::threads::{ThreadId, Threads, reachable, reaching};
+use super::threads::{ThreadId, Threads, reaching};
 use crate::analysis::effects::blocks::is_unknown;
 use crate::analysis::effects::events::Key;
 use crate::analysis::locks::{LockPlace, Site, operation};
@@ -41,7 +42,7 @@ pub(super) struct Entry {
 pub(super) struct Context {
     pub(super) entry: Entry,
     /// What is held at its returns, once there is one.
-    exit: Option<State>,
+    pub(super) exit: Option<State>,
     /// Who has to look again when `exit` grows.
     callers: BTreeSet<ContextId>,
     pub(super) calls: BTreeSet<(Site, ContextId)>,
@@ -57,8 +58,10 @@ pub(super) struct Point {
 
 /// What a call may run, of what synchronizes.
 struct Targets {
-    /// Functions, with true for those that the call itself names.
-    functions: Vec<(FuncId, bool)>,
+    /// Functions that the call itself names.
+    direct: Vec<FuncId>,
+    /// Functions that may be called back from there.
+    back: Vec<FuncId>,
     /// Code we do not see may run.
     strange: bool,
     /// Something else may run that does not synchronize.
@@ -95,8 +98,7 @@ pub(super) struct Walk<'a> {
     /// What may be held where code we do not see calls back, as far as earlier walks know, and as this one finds it.
     outside: State,
     seen_outside: State,
-    /// Functions that a function which the library calls may run.
-    within: BTreeMap<FuncId, BTreeSet<FuncId>>,
+    callbacks: Callbacks,
 }
 
 impl<'a> Walk<'a> {
@@ -130,7 +132,7 @@ impl<'a> Walk<'a> {
             steady: BTreeMap::new(),
             outside: State::default(),
             seen_outside: State::default(),
-            within: BTreeMap::new(),
+            callbacks: Callbacks::default(),
         };
         walk.find_locked_args();
         walk
@@ -177,6 +179,7 @@ impl<'a> Walk<'a> {
         self.roots.clear();
         self.points.clear();
         self.seen.clear();
+        self.callbacks.forget();
     }
 
     /// The context of an entry; joins with others where there are too many.
@@ -270,6 +273,8 @@ impl<'a> Walk<'a> {
             };
             if changed {
                 self.work.extend(&self.contexts[context].callers);
+                self.callbacks
+                    .changed(context, &self.contexts, &mut self.work);
             }
         }
     }
@@ -316,7 +321,7 @@ impl<'a> Walk<'a> {
         }
         let targets = self.targets(func, id);
         let mut after: Option<State> = targets.skips.then(|| state.clone());
-        for (target, _) in targets.functions.iter().filter(|(_, direct)| *direct) {
+        for target in &targets.direct {
             let left = self.enter(context, function, id, call, *target, state);
             join(&mut after, left);
         }
@@ -324,12 +329,8 @@ impl<'a> Walk<'a> {
             return false;
         };
         // Called back any number of times.
-        for (target, _) in targets.functions.iter().filter(|(_, direct)| !*direct) {
-            if let Some(left) = self.called_back(context, (func, id), *target, &after) {
-                after.join(&left);
-            }
-        }
-        if targets.functions.iter().any(|(_, direct)| !*direct) {
+        if !targets.back.is_empty() {
+            self.called_back(context, (func, id), &targets.back, &mut after);
             let around = after.held.keys();
             let around = around.map(|held| (held.at(None), false));
             self.seen_outside.held.extend(around);
@@ -354,7 +355,8 @@ impl<'a> Walk<'a> {
                     let targets = self.targets(func, id);
                     operation(self.module, instr).is_some()
                         || targets.strange
-                        || !targets.functions.is_empty()
+                        || !targets.direct.is_empty()
+                        || !targets.back.is_empty()
                 }
             })
             .collect();
@@ -368,56 +370,54 @@ impl<'a> Walk<'a> {
         }
         let callees = self.facts.callees(func, id);
         let all = self.facts.run_by(self.module, func, id).into_iter();
-        let functions: Vec<(FuncId, bool)> = all
+        let (direct, back): (Vec<FuncId>, Vec<FuncId>) = all
             .filter(|target| self.locking[target.index()])
-            .map(|target| (target, callees.known.contains(&target)))
-            .collect();
-        let direct = functions.iter().filter(|(_, direct)| *direct).count();
+            .partition(|target| callees.known.contains(target));
         let targets = Rc::new(Targets {
-            skips: callees.unknown || direct < callees.known.len(),
+            skips: callees.unknown || direct.len() < callees.known.len(),
             strange: callees.unknown
                 || callees.known.iter().any(|target| {
                     let target = &self.module.functions[*target];
                     target.is_declaration() && is_unknown(&target.name)
                 }),
-            functions,
+            direct,
+            back,
         });
         self.targets.insert((func, id), targets.clone());
         targets
     }
 
-    /// A function that the library calls; what is held afterwards. It is entered with all that is held around code
+    /// Functions that the library calls; what is held afterwards. They are entered with all that is held around code
     /// we do not see anywhere.
     fn called_back(
         &mut self,
         context: ContextId,
         site: Site,
-        target: FuncId,
-        state: &State,
-    ) -> Option<State> {
-        let next = self.context(Entry {
-            func: target,
-            bindings: Bindings::new(),
-            state: self.outside.clone(),
-        });
-        self.contexts[next].callers.insert(context);
-        self.contexts[context].calls.insert((site, next));
-        let exit = self.contexts[next].exit.clone()?;
-        // What it was entered with may come from elsewhere: only what it may have taken itself is news.
-        let within = self.within.entry(target);
-        let within = within.or_insert_with(|| reachable(self.facts, &[target]));
-        let mut left = state.clone();
-        for held in exit
-            .held
-            .keys()
-            .filter(|held| within.contains(&held.site.0))
-        {
-            left.held.entry(held.at(None)).or_insert(false);
+        targets: &[FuncId],
+        state: &mut State,
+    ) {
+        let group = match self.callbacks.known(targets) {
+            Some(group) => group,
+            None => {
+                let entered = targets.iter().map(|&func| {
+                    let next = self.context(Entry {
+                        func,
+                        bindings: Bindings::new(),
+                        state: self.outside.clone(),
+                    });
+                    (next, func)
+                });
+                let members = entered.collect();
+                self.callbacks
+                    .open(self.facts, targets, members, &self.contexts)
+            }
+        };
+        if self.callbacks.is_new(group, context, site) {
+            let members = self.callbacks.members(group);
+            let calls = members.iter().map(|(next, _)| (site, *next));
+            self.contexts[context].calls.extend(calls);
         }
-        for (held, must) in &mut left.held {
-            *must &= exit.held.keys().any(|other| same_hold(held, other));
-        }
-        Some(left)
+        self.callbacks.apply(group, state);
     }
 
     /// Code we do not see may release what escaped.

@@ -51,7 +51,7 @@ pub const ASSUMED: &[&str] = &[
     "no data races",
     "no spurious wake-ups of condition variables",
     "allocation, thread creation and initialization succeed",
-    "threads that are blocked for ever while others go on for ever are not looked for",
+    "no thread runs for ever while others are blocked",
 ];
 
 /// How far to look.

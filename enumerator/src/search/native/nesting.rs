@@ -106,7 +106,7 @@ impl Search<'_> {
             let mut threads = row.chains.keys();
             let thread = threads.find(|thread| !used.contains(thread)).copied();
             used.extend(thread);
-            members.push(member(self.text, row, &[hold.clone()], thread));
+            members.push(member(self.text, row, std::slice::from_ref(hold), thread));
         }
         let least = (0..members.len()).min_by_key(|at| &members[*at]);
         members.rotate_left(least.unwrap_or(0));
