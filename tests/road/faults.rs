@@ -58,7 +58,7 @@ fn limited(shop: &Workshop, limit: &str, words: &[&str]) -> std::process::Output
 
 fn run(shop: &Workshop, arguments: &[&str]) -> std::process::Output {
     let program = shop.path("program");
-    let mut command = shop.command(&program.to_string_lossy());
+    let mut command = shop.command(&program);
     command.args(arguments).output().expect("it starts")
 }
 
