@@ -260,7 +260,7 @@ pub(crate) fn enter_slowly(block: *mut Block, found: Found) -> *mut Block {
 fn wait_for_turn(own: &mut Block, node: ArchivedNode) -> bool {
     trace::before(own);
     if is_planted(Bug::EarlyPublish) {
-        own.line().progress.publish(own.position + 1);
+        own.line().progress.publish(own.position() + 1);
     }
     if own.entering && !block::is_silent(node.op()) {
         if !is_planted(Bug::UnwatchedEpoch) && !walk::wait_for_old_epoch(own) {
