@@ -46,6 +46,30 @@ fn an_assumption_bounds_the_schedules_and_is_checked() {
     ]);
 }
 
+/// What is computed from an assumed number is known as well: who is joined, how deep a tree is, which semaphore a worker waits for.
+#[test]
+fn an_assumed_number_decides_what_follows_from_it() {
+    let shop = Workshop::with(&["assumed_count.c"]);
+    shop.heddle(["build", "-O2", "assumed_count.c", "-o", "assumed_count"])
+        .exits(0);
+    let archive =
+        Archive::read(&shop.path("assumed_count.heddle")).expect("written by the command");
+    assert!(archive.gaps.is_empty(), "{:?}", archive.gaps);
+    // One epoch for the beginning and one for every round: the tree inside is bounded by what was assumed.
+    assert_eq!(archive.epochs.len(), 2);
+    for (rounds, total) in [("1", "6\n"), ("2", "16\n"), ("7", "126\n")] {
+        let arguments = ["-w", "4", "-r", rounds];
+        let run = shop
+            .run("assumed_count", &arguments, "trace=run.trace:jitter=3")
+            .exits(0);
+        assert_eq!(run.stdout, total);
+        shop.heddle(["conform", "assumed_count.heddle", "run.trace"])
+            .exits(0);
+    }
+    let outside = shop.run("assumed_count", &["-w", "3"], "");
+    outside.complains(&["heddle_assume(workers == 4) at assumed_count.c:"]);
+}
+
 #[test]
 fn the_header_does_nothing_without_heddle() {
     let shop = Workshop::with(&["assumed.c"]);

