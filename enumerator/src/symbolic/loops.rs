@@ -94,8 +94,10 @@ impl Engine<'_> {
         self.forget_registers(state, slot, func, id, site, beginning);
         let in_main = self.is_main(state, slot) && !self.alone;
         let mut ways: Vec<(usize, State)> = Vec::new();
+        let mut ends = false;
         for (exit, (from, to)) in cfg.loops[id].exits.clone().into_iter().enumerate() {
             if self.ends_silently(func, to, in_main) {
+                ends = true;
                 continue;
             }
             let mut side = state.clone();
@@ -109,6 +111,7 @@ impl Engine<'_> {
                     *state = only;
                     None
                 }
+                None if ends => Some(Stop::Ended),
                 None => Some(Stop::Gap(format!("the loop at {place} never ends"))),
             };
         }
