@@ -83,16 +83,7 @@ fn a_build_that_is_killed_leaves_nothing_wrong() {
     let shop = shop();
     let mut finished = 0;
     for wait in [5u64, 15, 30, 50, 80, 120, 180, 260, 360, 500, 3000] {
-        let mut child = shop
-            .command(env!("CARGO_BIN_EXE_heddle"))
-            .args(BUILD)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("starts");
-        std::thread::sleep(Duration::from_millis(wait));
-        child.kill().expect("kill or over");
-        child.wait().expect("over");
+        shop.heddle_killed(BUILD, Duration::from_millis(wait));
         finished += u32::from(works_or_is_absent(&shop));
     }
     assert!(shop.heddle(BUILD).status.success());

@@ -1,6 +1,5 @@
 //! Enumerations that are killed, limited, spread over threads or refused, and what the archive then says.
 
-use std::process::Stdio;
 use std::time::Duration;
 
 use crate::workshop::{Finished, Workshop};
@@ -38,16 +37,7 @@ fn the_archive_does_not_depend_on_the_number_of_jobs_nor_on_kills() {
     for wait in [100, 200, 400, 700, 1000, 1500] {
         let mut words = vec!["enumerate", "program.c", "-o", "b/p.heddle", "--jobs", "2"];
         words.extend(ASSUMED);
-        let mut child = shop
-            .command(env!("CARGO_BIN_EXE_heddle"))
-            .args(words)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("starts");
-        std::thread::sleep(Duration::from_millis(wait));
-        child.kill().expect("kill or over");
-        child.wait().expect("over");
+        shop.heddle_killed(words, Duration::from_millis(wait));
     }
     enumerate(&shop, "b/p.heddle", &[]);
     assert_eq!(std::fs::read(shop.path("b/p.heddle")).ok(), Some(expected));

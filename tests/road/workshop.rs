@@ -128,6 +128,24 @@ impl Workshop {
         command
     }
 
+    /// Runs the command for so long, then kills it.
+    pub(crate) fn heddle_killed<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+        after: Duration,
+    ) {
+        let mut child = self
+            .command(env!("CARGO_BIN_EXE_heddle"))
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("starts");
+        std::thread::sleep(after);
+        child.kill().expect("kill or over");
+        child.wait().expect("over");
+    }
+
     /// Runs a program of the folder.
     pub(crate) fn run(&self, program: &str, arguments: &[&str], options: &str) -> Finished {
         let mut command = self.command(self.path(program));

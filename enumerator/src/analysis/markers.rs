@@ -66,6 +66,9 @@ pub struct Markers {
     /// Ascending.
     pub placed: Vec<Marker>,
     pub exempt: Vec<(FuncId, LoopId, Exempt)>,
+    /// Where the search may let epochs end: at markers, and at loops that markers further inside cover. Where those inside prove
+    /// bounded, the loop around them serves better.
+    pub possible: BTreeSet<(FuncId, BlockId)>,
 }
 
 /// Places all markers. `barriers`: does passing a barrier count?
@@ -86,6 +89,14 @@ pub fn place(facts: &Facts, barriers: bool) -> Markers {
     let mut markers = placer.markers;
     markers.placed.sort_unstable();
     markers.exempt.sort_by_key(|(func, id, _)| (*func, *id));
+    let covered = (markers.exempt.iter())
+        .filter(|(_, _, why)| *why == Exempt::Covered)
+        .map(|(func, id, _)| (*func, facts.cfg(*func).loops[*id].header));
+    let placed = markers
+        .placed
+        .iter()
+        .map(|(func, block, _)| (*func, *block));
+    markers.possible = placed.chain(covered).collect();
     markers
 }
 

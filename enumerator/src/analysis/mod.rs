@@ -264,17 +264,6 @@ impl Facts {
         &self.all_markers().placed
     }
 
-    /// Where the search may let epochs end: at markers, and at loops that markers further inside cover. Where those inside prove bounded,
-    /// the loop around them serves better.
-    pub fn possible_markers(&self) -> BTreeSet<(FuncId, BlockId)> {
-        let all = self.all_markers();
-        let placed = all.placed.iter().map(|(func, block, _)| (*func, *block));
-        let covered = (all.exempt.iter())
-            .filter(|(_, _, why)| *why == markers::Exempt::Covered)
-            .map(|(func, id, _)| (*func, self.cfg(*func).loops[*id].header));
-        placed.chain(covered).collect()
-    }
-
     /// The markers with the loops that need none though they synchronize.
     pub fn all_markers(&self) -> &Markers {
         self.markers.get_or_init(|| markers::place(self, false))

@@ -82,6 +82,20 @@ impl Module {
             .map(|(id, _)| id)
     }
 
+    /// The global variable of this name, if there is one.
+    pub fn global_named(&self, name: &str) -> Option<GlobalId> {
+        self.globals
+            .iter()
+            .find(|(_, global)| global.name == name)
+            .map(|(id, _)| id)
+    }
+
+    /// The `main` that the program defines.
+    pub fn defined_main(&self) -> Option<FuncId> {
+        self.function_named("main")
+            .filter(|main| !self.functions[*main].is_declaration())
+    }
+
     /// `file:line`, or the function's name where the line is unknown.
     pub fn place(&self, position: &Position) -> String {
         match self.files.get(position.file as usize) {
@@ -300,6 +314,34 @@ pub enum BinOp {
     FMul,
     FDiv,
     FRem,
+}
+
+impl BinOp {
+    /// Those on integers, in the order of their declaration.
+    pub const INTEGER: [BinOp; 13] = [
+        BinOp::Add,
+        BinOp::Sub,
+        BinOp::Mul,
+        BinOp::UDiv,
+        BinOp::SDiv,
+        BinOp::URem,
+        BinOp::SRem,
+        BinOp::Shl,
+        BinOp::LShr,
+        BinOp::AShr,
+        BinOp::And,
+        BinOp::Or,
+        BinOp::Xor,
+    ];
+
+    /// Those on floating-point numbers.
+    pub const FLOAT: [BinOp; 5] = [
+        BinOp::FAdd,
+        BinOp::FSub,
+        BinOp::FMul,
+        BinOp::FDiv,
+        BinOp::FRem,
+    ];
 }
 
 /// Conversions.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::Error;
 use crate::analysis::{AbstractObject, Facts};
-use crate::model::{Callee, Cmp, Const, InitValue, Module, Value};
+use crate::model::{Callee, Cmp, Const, GlobalId, InitValue, Module, Value};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::expr::Origin;
 use crate::symbolic::memory::{Background, Content, ObjId};
@@ -102,9 +102,11 @@ pub(super) fn declare_inputs(
     names: &[String],
 ) -> Result<(), Error> {
     for name in names {
-        let global = engine.module.globals.iter().find(|(_, g)| g.name == *name);
-        let Some((id, _)) = global.filter(|(_, g)| g.defined && !g.constant && !g.thread_local)
-        else {
+        let variable = |id: &GlobalId| {
+            let global = &engine.module.globals[*id];
+            global.defined && !global.constant && !global.thread_local
+        };
+        let Some(id) = engine.module.global_named(name).filter(variable) else {
             return Err(Error::Input { name: name.clone() });
         };
         engine.forget_global(state, id);

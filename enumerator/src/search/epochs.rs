@@ -167,8 +167,7 @@ impl Explorer<'_, '_> {
             })
             .collect();
         state.outside = Rc::default();
-        let mut ranks: Vec<u64> = order.iter().map(|slot| world.threads[*slot].rank).collect();
-        ranks.sort_unstable();
+        let ranks: Vec<u64> = order.iter().map(|slot| world.threads[*slot].rank).collect();
         let rank_of = |slot: usize| {
             let earlier = ranks
                 .iter()

@@ -96,7 +96,7 @@ impl<'g> Ground<'g> {
         let mut engine = Engine::new(self.module, self.facts);
         engine.relevance = self.relevance;
         engine.merging = self.options.ideas.merging;
-        engine.markers = self.facts.possible_markers();
+        engine.markers = self.facts.all_markers().possible.clone();
         let marked = &task.marked;
         engine.watched = marked.decisions.union(&marked.elastic).copied().collect();
         engine

@@ -148,7 +148,7 @@ impl<'g> Parts<'g> {
             let _ = write!(text, "loop {:?} ", self.facts.trip_bound(id, inner));
             self.effects(self.facts.loop_effects(id, inner), text);
         }
-        let all = self.facts.possible_markers();
+        let all = &self.facts.all_markers().possible;
         for (_, block) in all.iter().filter(|(func, _)| *func == id) {
             let _ = writeln!(text, "marker {block}");
         }

@@ -38,10 +38,7 @@ pub(crate) fn enumerate(
     options: &Options,
     live: &Live,
 ) -> Result<Archive, Error> {
-    let main = module
-        .function_named("main")
-        .filter(|main| !module.functions[*main].is_declaration())
-        .ok_or(Error::NoMain)?;
+    let main = module.defined_main().ok_or(Error::NoMain)?;
     assume::check_inputs(module, facts, &options.inputs)?;
     let relevance = options.ideas.slice.then(|| Relevance::of(module, facts));
     let ground = Ground {

@@ -277,9 +277,9 @@ impl Engine<'_> {
                 self.forget_pointed(state, at, value, pointer, source);
             }
         }
-        for (id, global) in self.module.globals.iter() {
-            if row.sets.contains(&global.name.as_str()) {
-                let name = format!("{} after {}", global.name, row.symbol);
+        for variable in row.sets {
+            if let Some(id) = self.module.global_named(variable) {
+                let name = format!("{variable} after {}", row.symbol);
                 let source = self.source(Origin::External { site, name });
                 let object = self.global_object(id);
                 self.forget(state, object, source);

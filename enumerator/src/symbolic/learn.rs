@@ -14,12 +14,10 @@ use schedules::archive::CompareOp;
 impl Engine<'_> {
     /// Puts constants in for terms that a condition equates with them: in memory, and in the registers of the thread that learned it.
     pub(super) fn put_in(&mut self, state: &mut State, slot: usize, condition: Expr) {
-        // Others may have run before it was certain.
-        let alone = (state.threads.iter().enumerate())
-            .all(|(other, thread)| other == slot || thread.frames.is_empty());
         let mut map = BTreeMap::new();
         self.equalities(condition, &mut map);
-        if map.is_empty() || !alone {
+        // Others may have run before it was certain.
+        if map.is_empty() || !state.is_alone(slot) {
             return;
         }
         let memory = Rc::make_mut(&mut state.memory);

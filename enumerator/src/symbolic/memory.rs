@@ -527,17 +527,19 @@ impl Engine<'_> {
     ) -> bool {
         let size = u64::from(self.pool.width(value)).div_ceil(8);
         let mut offset = self.given(state, offset);
-        if self.offsets(object, offset, size).is_none()
+        let mut all = self.offsets(object, offset, size);
+        if all.is_none()
             && let Some(only) = self.only_value(state, offset)
         {
             offset = self.pool.constant(64, only);
+            all = Some(vec![only as u64]);
         }
         let always = self.pool.is_true(guard);
         if let (Some(at), true) = (self.pool.as_const(offset), always) {
             self.write(state, object, at as u64, value);
             return true;
         }
-        let Some(all) = self.offsets(object, offset, size) else {
+        let Some(all) = all else {
             return false;
         };
         let value = self.pool.zext(value, bits(size));

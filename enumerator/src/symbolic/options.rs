@@ -72,8 +72,7 @@ impl Engine<'_> {
 
     /// Has the program left `optind` as the library set it?
     fn untouched(&mut self, state: &mut State, from: Scan) -> bool {
-        let global = self.module.globals.iter().find(|(_, g)| g.name == "optind");
-        let Some((id, _)) = global else {
+        let Some(id) = self.module.global_named("optind") else {
             return true;
         };
         let object = self.global_object(id);
@@ -82,8 +81,7 @@ impl Engine<'_> {
     }
 
     fn set_library(&mut self, state: &mut State, name: &str, value: Expr) {
-        let global = self.module.globals.iter().find(|(_, g)| g.name == name);
-        if let Some((id, _)) = global {
+        if let Some(id) = self.module.global_named(name) {
             let object = self.global_object(id);
             self.write(state, object, 0, value);
         }

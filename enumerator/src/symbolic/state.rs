@@ -117,12 +117,17 @@ pub struct Scan {
 impl State {
     /// Notes what holds because the thread went on. For everybody, if nobody else is there.
     pub fn narrow(&mut self, slot: usize, condition: Expr) {
-        let mut others = self.threads.iter().enumerate().filter(|(i, _)| *i != slot);
-        if others.all(|(_, thread)| thread.frames.is_empty()) {
+        if self.is_alone(slot) {
             self.path.push(condition);
         } else {
             self.thread_mut(slot).own.push(condition);
         }
+    }
+
+    /// Is there no other thread that runs?
+    pub fn is_alone(&self, slot: usize) -> bool {
+        let mut others = self.threads.iter().enumerate().filter(|(i, _)| *i != slot);
+        others.all(|(_, thread)| thread.frames.is_empty())
     }
 
     /// A thread, to change it.

@@ -260,15 +260,12 @@ impl Gatherer<'_> {
             }
         } else if let Some(row) = library(name) {
             self.row(func, call, target, row, &mut own);
-            let globals = module.globals.iter().filter(|_| !row.sets.is_empty());
             if reads_options(name) {
                 // Stands for where the library has got to, which is no object of the program.
                 own.mods.add(AbstractObject::Function(target), &Extent::All);
             }
-            for (id, global) in globals {
-                if row.sets.contains(&global.name.as_str()) {
-                    own.mods.add(AbstractObject::Global(id), &Extent::All);
-                }
+            for id in row.sets.iter().filter_map(|name| module.global_named(name)) {
+                own.mods.add(AbstractObject::Global(id), &Extent::All);
             }
             if row.ends {
                 own.may_end = true;

@@ -137,10 +137,7 @@ pub(crate) fn explore(
     limits: Limits,
     live: &Live,
 ) -> Result<Native, Error> {
-    let main = module
-        .function_named("main")
-        .filter(|main| !module.functions[*main].is_declaration())
-        .ok_or(Error::NoMain)?;
+    let main = module.defined_main().ok_or(Error::NoMain)?;
     assume::check_inputs(module, facts, &options.inputs)?;
     let ground = Ground {
         module,

@@ -34,22 +34,6 @@ impl Random {
     }
 }
 
-pub(super) const INTEGER_OPS: &[BinOp] = &[
-    BinOp::Add,
-    BinOp::Sub,
-    BinOp::Mul,
-    BinOp::UDiv,
-    BinOp::SDiv,
-    BinOp::URem,
-    BinOp::SRem,
-    BinOp::Shl,
-    BinOp::LShr,
-    BinOp::AShr,
-    BinOp::And,
-    BinOp::Or,
-    BinOp::Xor,
-];
-
 const COMPARISONS: &[Cmp] = &[
     Cmp::Eq,
     Cmp::Ne,
@@ -173,7 +157,7 @@ impl Field {
         let new = match random.below(10) {
             0..=3 => {
                 let (width, a, b) = self.pair(random);
-                let op = INTEGER_OPS[random.below(INTEGER_OPS.len())];
+                let op = BinOp::INTEGER[random.below(BinOp::INTEGER.len())];
                 let values = zip(&a.1, &b.1, &|a, b| concrete::binary(op, width, a, b));
                 (self.pool.bin(op, a.0, b.0), values)
             }

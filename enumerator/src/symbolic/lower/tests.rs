@@ -18,21 +18,6 @@ impl Random {
     }
 }
 
-const OPS: &[BinOp] = &[
-    BinOp::Add,
-    BinOp::Sub,
-    BinOp::Mul,
-    BinOp::UDiv,
-    BinOp::SDiv,
-    BinOp::URem,
-    BinOp::SRem,
-    BinOp::Shl,
-    BinOp::LShr,
-    BinOp::AShr,
-    BinOp::And,
-    BinOp::Or,
-    BinOp::Xor,
-];
 const CMPS: &[Cmp] = &[Cmp::Eq, Cmp::Ne, Cmp::Ult, Cmp::Ule, Cmp::Slt, Cmp::Sle];
 
 /// Every byte of the address space has a value that depends on its address and the seed.
@@ -222,7 +207,8 @@ impl Scene {
                     self.word(random, width, depth - 1),
                     self.word(random, width, depth - 1),
                 );
-                self.pool.bin(OPS[random.below(OPS.len())], a, b)
+                self.pool
+                    .bin(BinOp::INTEGER[random.below(BinOp::INTEGER.len())], a, b)
             }
         }
     }

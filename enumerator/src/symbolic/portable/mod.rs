@@ -49,27 +49,6 @@ impl Names {
     }
 }
 
-const BINARY: [BinOp; 18] = [
-    BinOp::Add,
-    BinOp::Sub,
-    BinOp::Mul,
-    BinOp::UDiv,
-    BinOp::SDiv,
-    BinOp::URem,
-    BinOp::SRem,
-    BinOp::Shl,
-    BinOp::LShr,
-    BinOp::AShr,
-    BinOp::And,
-    BinOp::Or,
-    BinOp::Xor,
-    BinOp::FAdd,
-    BinOp::FSub,
-    BinOp::FMul,
-    BinOp::FDiv,
-    BinOp::FRem,
-];
-
 const COMPARE: [CompareOp; 5] = [
     CompareOp::Eq,
     CompareOp::Ult,
@@ -77,6 +56,11 @@ const COMPARE: [CompareOp; 5] = [
     CompareOp::Slt,
     CompareOp::Sle,
 ];
+
+/// Operations in the order of their numbers in the bytes.
+fn binary() -> impl Iterator<Item = BinOp> {
+    BinOp::INTEGER.into_iter().chain(BinOp::FLOAT)
+}
 
 fn place_of<T: PartialEq>(all: &[T], one: T) -> usize {
     let place = all.iter().position(|known| *known == one);
@@ -211,7 +195,7 @@ impl<'e, 'm> Encoder<'e, 'm> {
             Node::Bin(op, a, b) => {
                 let (a, b) = (self.term_index(a), self.term_index(b));
                 row.number(row::BIN.into());
-                row.count(place_of(&BINARY, op));
+                row.count(binary().position(|known| known == op).expect("all of them"));
                 row.count(a);
                 row.count(b);
             }
@@ -503,7 +487,7 @@ impl<'e, 'm, 'b> Decoder<'e, 'm, 'b> {
                 Ok(self.engine.objects.info(id).base)
             }
             row::BIN => {
-                let op = *BINARY.get(row.index()?).ok_or(Malformed)?;
+                let op = binary().nth(row.index()?).ok_or(Malformed)?;
                 let [a, b] = self.operands(row)?;
                 self.same_width(a, b)?;
                 Ok(self.engine.pool.bin(op, a, b))

@@ -16,21 +16,6 @@ impl Random {
     }
 }
 
-const OPS: &[BinOp] = &[
-    BinOp::Add,
-    BinOp::Sub,
-    BinOp::Mul,
-    BinOp::UDiv,
-    BinOp::SDiv,
-    BinOp::URem,
-    BinOp::SRem,
-    BinOp::Shl,
-    BinOp::LShr,
-    BinOp::AShr,
-    BinOp::And,
-    BinOp::Or,
-    BinOp::Xor,
-];
 const CMPS: &[Cmp] = &[Cmp::Eq, Cmp::Ne, Cmp::Ult, Cmp::Ule, Cmp::Slt, Cmp::Sle];
 
 fn input(pool: &mut Pool, width: u32, name: &str) -> Expr {
@@ -51,7 +36,7 @@ fn word(pool: &mut Pool, random: &mut Random, symbols: &[Expr], depth: u32) -> E
             let c = condition(pool, random, symbols, depth - 1);
             pool.ite(c, a, b)
         }
-        _ => pool.bin(OPS[random.below(OPS.len())], a, b),
+        _ => pool.bin(BinOp::INTEGER[random.below(BinOp::INTEGER.len())], a, b),
     }
 }
 

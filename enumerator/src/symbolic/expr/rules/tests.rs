@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::tests::{INTEGER_OPS, Random};
+use super::super::tests::Random;
 use super::super::{Facts, Node, Origin};
 use super::*;
 use crate::symbolic::solver::{Answer, decide_raw};
@@ -98,7 +98,7 @@ impl Workshop {
         let width = self.pool.width(a);
         let new = match self.random.below(9) {
             0..=2 => {
-                let op = INTEGER_OPS[self.random.below(INTEGER_OPS.len())];
+                let op = BinOp::INTEGER[self.random.below(BinOp::INTEGER.len())];
                 self.pool.bin(op, a, b)
             }
             3 => {
@@ -298,7 +298,7 @@ fn raw(pool: &mut Pool, node: Node, width: u32) -> Expr {
 /// Names of all rules, by table.
 fn all_rules() -> Vec<String> {
     let mut names = Vec::new();
-    for &op in INTEGER_OPS {
+    for op in BinOp::INTEGER {
         names.extend(binary(op).iter().map(|r| format!("{op:?} {}", r.name)));
     }
     for &op in COMPARE_OPS {
