@@ -69,6 +69,8 @@ pub struct Markers {
     /// Where the search may let epochs end: at markers, and at loops that markers further inside cover. Where those inside prove
     /// bounded, the loop around them serves better.
     pub possible: BTreeSet<(FuncId, BlockId)>,
+    /// Loops of few rounds. Epochs may end there, too, where they would have too many schedules otherwise.
+    pub bounded: BTreeSet<(FuncId, BlockId)>,
 }
 
 /// Places all markers. `barriers`: does passing a barrier count?
@@ -89,9 +91,13 @@ pub fn place(facts: &Facts, barriers: bool) -> Markers {
     let mut markers = placer.markers;
     markers.placed.sort_unstable();
     markers.exempt.sort_by_key(|(func, id, _)| (*func, *id));
-    let covered = (markers.exempt.iter())
-        .filter(|(_, _, why)| *why == Exempt::Covered)
-        .map(|(func, id, _)| (*func, facts.cfg(*func).loops[*id].header));
+    let headers = |which: fn(&Exempt) -> bool| {
+        (markers.exempt.iter())
+            .filter(move |(_, _, why)| which(why))
+            .map(|(func, id, _)| (*func, facts.cfg(*func).loops[*id].header))
+    };
+    let covered = headers(|why| *why == Exempt::Covered);
+    markers.bounded = headers(|why| matches!(why, Exempt::Bounded(_))).collect();
     let placed = markers
         .placed
         .iter()

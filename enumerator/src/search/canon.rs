@@ -524,6 +524,12 @@ impl Joiner<'_, '_> {
         for (x, y) in self.a.objects.iter().zip(&self.b.objects) {
             let name = x.name.to_string();
             let mut object = x.clone();
+            if x.within != y.within {
+                let known = !x.within.is_empty() && !y.within.is_empty();
+                let both: BTreeSet<_> = x.within.iter().chain(&*y.within).copied().collect();
+                object.within = both.into_iter().filter(|_| known).collect();
+                self.changed |= object.within != x.within;
+            }
             object.address = self.value(
                 x.address,
                 y.address,

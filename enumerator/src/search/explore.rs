@@ -96,8 +96,11 @@ impl<'g> Ground<'g> {
         let mut engine = Engine::new(self.module, self.facts);
         engine.relevance = self.relevance;
         engine.merging = self.options.ideas.merging;
-        engine.markers = self.facts.all_markers().possible.clone();
-        let marked = &task.marked;
+        let (marked, markers) = (&task.marked, self.facts.all_markers());
+        engine.markers = markers.possible.clone();
+        if marked.short_epochs {
+            engine.markers.extend(&markers.bounded);
+        }
         engine.questions = marked.questions(self.module);
         let header = |&(func, id): &Branch| (func, self.module.functions[func].instrs[id].block);
         engine.told = marked.exits.iter().map(header).collect();

@@ -28,6 +28,12 @@ impl Explorer<'_, '_> {
             self.found.prefer_elastic = true;
             self.restart = true;
         }
+        let shorter =
+            !self.found.short_epochs && !self.engine.facts.all_markers().bounded.is_empty();
+        if self.tally.leaves > super::TOO_MANY_LEAVES && shorter && !self.closing {
+            self.found.short_epochs = true;
+            self.restart = true;
+        }
     }
 
     /// Ends a path that is not explored further.

@@ -38,6 +38,8 @@ pub(super) struct Marked {
     pub(super) uncounted: BTreeSet<Count>,
     /// Prefer one schedule with optional nodes to several.
     pub(super) prefer_elastic: bool,
+    /// Loops of few rounds may end epochs.
+    pub(super) short_epochs: bool,
 }
 
 impl Marked {
@@ -58,6 +60,7 @@ impl Marked {
             keep_order: self.keep_order && !before.keep_order,
             uncounted: BTreeSet::new(),
             prefer_elastic: self.prefer_elastic && !before.prefer_elastic,
+            short_epochs: self.short_epochs && !before.short_epochs,
         }
     }
 
@@ -83,6 +86,7 @@ impl Marked {
             .retain(|branch| !self.elastic.contains(branch));
         self.keep_order |= found.keep_order;
         self.prefer_elastic |= found.prefer_elastic;
+        self.short_epochs |= found.short_epochs;
     }
 
     fn new_questions(&self, before: &Marked) -> BTreeMap<Branch, Asked> {
@@ -148,6 +152,7 @@ impl Marked {
             || self.questions != before.questions
             || self.exits != before.exits
             || self.keep_order != before.keep_order
+            || self.short_epochs != before.short_epochs
             || self.uncounted != before.uncounted
         {
             // Other branches may serve now that epochs end elsewhere.
@@ -156,6 +161,7 @@ impl Marked {
                 questions: self.questions,
                 exits: self.exits,
                 keep_order: self.keep_order,
+                short_epochs: self.short_epochs,
                 uncounted: self.uncounted,
                 ..Marked::default()
             };
@@ -178,6 +184,7 @@ impl Marked {
             keep_order,
             uncounted,
             prefer_elastic,
+            short_epochs,
         } = self;
         write_questions(module, questions, out);
         for branches in [decisions, elastic, exits] {
@@ -193,6 +200,7 @@ impl Marked {
         write_places(module, places, out);
         out.flag(*keep_order);
         out.flag(*prefer_elastic);
+        out.flag(*short_epochs);
         out.text(&format!("{uncounted:?}"));
     }
 
@@ -214,6 +222,7 @@ impl Marked {
             .map(|(func, block)| (func, BlockId(block)))
             .collect();
         let (keep_order, prefer_elastic) = (from.flag()?, from.flag()?);
+        let short_epochs = from.flag()?;
         if from.text()? != format!("{:?}", BTreeSet::<Count>::new()) {
             return Err(Malformed);
         }
@@ -227,6 +236,7 @@ impl Marked {
             keep_order,
             uncounted: BTreeSet::new(),
             prefer_elastic,
+            short_epochs,
         })
     }
 }

@@ -52,6 +52,9 @@ const MAX_DECISIONS: usize = 2_000;
 /// With more leaves than this, branches whose arms all synchronize become elastic as well.
 const MANY_LEAVES: u64 = 128;
 
+/// With more leaves than this in one epoch, loops of few rounds may end epochs as well.
+const TOO_MANY_LEAVES: u64 = 1_000;
+
 /// Where a path is.
 #[derive(Clone)]
 struct Path {

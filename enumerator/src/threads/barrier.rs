@@ -34,7 +34,7 @@ impl World {
             arrived: Vec::new(),
             waiting: Vec::new(),
         };
-        let done = self.reset(op, address, SIZE, kind);
+        let done = self.reset(op, op.position_of(Arg::Barrier), SIZE, kind);
         if let Some(index) = self
             .objects
             .iter()

@@ -11,17 +11,15 @@ const SIZE: u64 = 48;
 
 impl World {
     pub(super) fn cond_init(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
-        let address = op.pointer(self, Arg::Cond);
         let kind = Kind::Cond {
             waiters: Vec::new(),
         };
-        self.reset(op, address, SIZE, kind)
+        self.reset(op, op.position_of(Arg::Cond), SIZE, kind)
     }
 
     /// The condition variable of a call.
     fn cond(&mut self, op: &mut Operation<'_, '_>) -> usize {
-        let address = op.pointer(self, Arg::Cond);
-        let index = self.object_at(op, address, SIZE, || Kind::Cond {
+        let index = self.object_at(op, op.position_of(Arg::Cond), SIZE, || Kind::Cond {
             waiters: Vec::new(),
         });
         if !matches!(self.objects[index].kind, Kind::Cond { .. }) {

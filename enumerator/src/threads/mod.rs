@@ -119,6 +119,8 @@ pub enum OnceState {
 pub struct Object {
     /// Its address.
     pub address: Expr,
+    /// What it may be a part of; empty if nobody knows.
+    pub within: Rc<[AbstractObject]>,
     pub name: Rc<str>,
     pub kind: Kind,
     /// What the next operation on it comes after.
@@ -225,6 +227,31 @@ impl<'m> Operation<'_, 'm> {
     pub(crate) fn argument(&mut self, world: &mut World, index: usize) -> Expr {
         let (value, ty) = (&self.call.args[index], &self.call.arg_types[index]);
         self.engine.scalar(&mut world.state, self.slot, value, ty)
+    }
+
+    /// What an argument may point into; empty if nobody knows.
+    pub(crate) fn within(&mut self, argument: usize, address: Expr) -> Vec<AbstractObject> {
+        let mut kinds = Vec::new();
+        let mut known = true;
+        for target in self.engine.resolve(address) {
+            match target.place {
+                Place::Object(object, _) => kinds.push(self.engine.objects.info(object).kind),
+                Place::Null => {}
+                Place::Unknown(_) => known = false,
+            }
+        }
+        if !known {
+            let pointed = self
+                .engine
+                .facts
+                .points_to(self.func, &self.call.args[argument]);
+            let places = pointed.places.into_iter().filter(|_| !pointed.unknown);
+            kinds = places.map(|(kind, _)| kind).collect();
+        }
+        kinds.retain(|kind| !matches!(kind, AbstractObject::Function(_)));
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
     }
 
     /// The one object that a pointer or handle names.
@@ -388,21 +415,24 @@ impl World {
         }
     }
 
-    /// The object at an address, made by `new` if nobody used it before. An error if it may, but need not be another one.
+    /// The object at the address that is an argument, made by `new` if nobody used it before.
     pub(crate) fn object_at(
         &mut self,
         op: &mut Operation<'_, '_>,
-        address: Expr,
+        argument: usize,
         size: u64,
         new: impl FnOnce() -> Kind,
     ) -> usize {
+        let address = op.argument(self, argument);
         if let Some(known) = self.find(op, address) {
             return known;
         }
+        let within = op.within(argument, address).into();
         let name = object_name(op.engine, address, size);
         let name = self.unlike_others(name);
         self.objects.push(Object {
             address,
+            within,
             name,
             kind: new(),
             last: Vec::new(),
@@ -438,18 +468,27 @@ impl World {
         free.expect("numbers do not end").into()
     }
 
-    /// Other objects that may, but need not be at an address.
+    /// Other objects of the kind that may, but need not be at an address. (Memory that is one kind of object after the other is re-initialized in
+    /// between.)
     pub(crate) fn aliases(&mut self, op: &mut Operation<'_, '_>, index: usize) -> Vec<usize> {
-        let address = self.objects[index].address;
+        let kind = std::mem::discriminant(&self.objects[index].kind);
         (0..self.objects.len())
             .filter(|other| *other != index)
+            .filter(|other| std::mem::discriminant(&self.objects[*other].kind) == kind)
             .filter(|other| {
-                let equal = op
-                    .engine
-                    .same_object_address(self.objects[*other].address, address);
+                let equal = self.same(op, index, *other);
                 !op.engine.pool.is_false(equal) && op.engine.may(&self.state, equal)
             })
             .collect()
+    }
+
+    /// Are two objects one?
+    pub(crate) fn same(&self, op: &mut Operation<'_, '_>, one: usize, other: usize) -> Expr {
+        let (one, other) = (&self.objects[one], &self.objects[other]);
+        match are_apart(&one.within, &other.within) {
+            true => op.engine.pool.bool(false),
+            false => op.engine.same_object_address(one.address, other.address),
+        }
     }
 
     /// Everything an operation on an object comes after.
@@ -505,12 +544,12 @@ impl World {
     pub(crate) fn reset(
         &mut self,
         op: &mut Operation<'_, '_>,
-        address: Expr,
+        argument: usize,
         size: u64,
         kind: Kind,
     ) -> Attempt {
         let node = op.row.op;
-        let index = self.object_at(op, address, size, || kind.clone());
+        let index = self.object_at(op, argument, size, || kind.clone());
         self.objects[index].kind = kind;
         self.node_on(op, node, index, &[]);
         op.return_code(self, 0)
@@ -539,6 +578,14 @@ impl World {
     }
 }
 
+/// Can two things not be one, by what they are parts of?
+pub(crate) fn are_apart(one: &[AbstractObject], other: &[AbstractObject]) -> bool {
+    !one.is_empty() && !other.is_empty() && !one.iter().any(|kind| other.contains(kind))
+}
+
+/// Characters of a pointer's term in the name of what it points to.
+const LONGEST_NAME: usize = 60;
+
 /// What people call the object at an address.
 pub(crate) fn object_name(engine: &mut Engine<'_>, address: Expr, size: u64) -> Rc<str> {
     let mut names: Vec<String> = Vec::new();
@@ -549,7 +596,13 @@ pub(crate) fn object_name(engine: &mut Engine<'_>, address: Expr, size: u64) -> 
                 None => format!("{}[…]", engine.objects.info(object).name),
             },
             Place::Null => "null".to_owned(),
-            Place::Unknown(pointer) => format!("*({})", engine.pool.display(pointer)),
+            Place::Unknown(pointer) => {
+                let pointer = engine.pool.display(pointer).to_string();
+                match pointer.char_indices().nth(LONGEST_NAME) {
+                    Some((end, _)) => format!("*({}…)", &pointer[..end]),
+                    None => format!("*({pointer})"),
+                }
+            }
         });
     }
     names.sort();

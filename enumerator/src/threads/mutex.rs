@@ -55,7 +55,7 @@ impl World {
                 }
             }
         }
-        self.reset(op, address, SIZE, Kind::Mutex { owner: None })
+        self.reset(op, 0, SIZE, Kind::Mutex { owner: None })
     }
 
     /// The type that an attributes object asks for; 0 for the default.
@@ -71,8 +71,7 @@ impl World {
     }
 
     pub(super) fn spin_init(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
-        let address = op.pointer(self, Arg::Spin);
-        self.reset(op, address, 4, Kind::Mutex { owner: None })
+        self.reset(op, 0, 4, Kind::Mutex { owner: None })
     }
 
     fn lock_address(&mut self, op: &mut Operation<'_, '_>) -> (Expr, u64) {
@@ -122,14 +121,16 @@ impl World {
         expire: bool,
     ) -> Attempt {
         let (address, size) = self.lock_address(op);
-        let index = self.object_at(op, address, size, || Kind::Mutex { owner: None });
+        let index = self.object_at(op, 0, size, || Kind::Mutex { owner: None });
         let mut holders = Vec::new();
         for other in 0..self.objects.len() {
             let Kind::Mutex { owner: Some(owner) } = self.objects[other].kind else {
                 continue;
             };
-            let known = self.objects[other].address;
-            let equal = op.engine.same_object_address(known, address);
+            let equal = match other == index {
+                true => op.engine.pool.bool(true),
+                false => self.same(op, index, other),
+            };
             if op.engine.pool.is_false(equal) || !op.engine.may(&self.state, equal) {
                 continue;
             }
@@ -229,8 +230,8 @@ impl World {
     }
 
     pub(super) fn unlock(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
-        let (address, size) = self.lock_address(op);
-        let index = self.object_at(op, address, size, || Kind::Mutex { owner: None });
+        let (_, size) = self.lock_address(op);
+        let index = self.object_at(op, 0, size, || Kind::Mutex { owner: None });
         let rivals = self.aliases(op, index);
         let held = self.same_in_use(op, index, &rivals);
         self.give_up(op, held.unwrap_or(index))

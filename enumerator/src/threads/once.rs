@@ -9,9 +9,8 @@ use crate::symbolic::engine::Engine;
 
 impl World {
     pub(super) fn once_enter(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
-        let address = op.pointer(self, Arg::Once);
-        let index = self.object_at(op, address, 4, || Kind::Once(OnceState::Never));
         let argument = op.position_of(Arg::Once);
+        let index = self.object_at(op, argument, 4, || Kind::Once(OnceState::Never));
         let index = match self.exact(op, argument, index) {
             Ok(index) => index,
             Err(unclear) => return unclear,

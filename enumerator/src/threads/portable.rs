@@ -323,12 +323,14 @@ fn get_slots(from: &mut Decoder<'_, '_, '_>) -> Result<Vec<usize>, Malformed> {
 fn put_object(out: &mut Encoder<'_, '_>, object: &Object) {
     let Object {
         address,
+        within,
         name,
         kind,
         last,
     } = object;
     assert!(last.is_empty(), "nothing has happened yet");
     out.term(*address);
+    out.kinds(within);
     out.body.text(name);
     match kind {
         Kind::Mutex { owner } => {
@@ -374,6 +376,7 @@ fn put_object(out: &mut Encoder<'_, '_>, object: &Object) {
 
 fn get_object(from: &mut Decoder<'_, '_, '_>) -> Result<Object, Malformed> {
     let address = from.term()?;
+    let within = from.kinds()?.into();
     let name = from.body.text()?.into();
     let kind = match from.body.number()? {
         0 => Kind::Mutex {
@@ -407,6 +410,7 @@ fn get_object(from: &mut Decoder<'_, '_, '_>) -> Result<Object, Malformed> {
     };
     Ok(Object {
         address,
+        within,
         name,
         kind,
         last: Vec::new(),

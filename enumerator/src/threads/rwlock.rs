@@ -15,17 +15,15 @@ fn free() -> Kind {
 
 impl World {
     pub(super) fn rw_init(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
-        let address = op.pointer(self, Arg::Rwlock);
-        self.reset(op, address, SIZE, free())
+        self.reset(op, op.position_of(Arg::Rwlock), SIZE, free())
     }
 
     fn rwlock(&mut self, op: &mut Operation<'_, '_>) -> Result<usize, Attempt> {
-        let address = op.pointer(self, Arg::Rwlock);
-        let index = self.object_at(op, address, SIZE, free);
+        let argument = op.position_of(Arg::Rwlock);
+        let index = self.object_at(op, argument, SIZE, free);
         if !matches!(self.objects[index].kind, Kind::Rwlock { .. }) {
             self.objects[index].kind = free();
         }
-        let argument = op.position_of(Arg::Rwlock);
         self.exact(op, argument, index)
     }
 

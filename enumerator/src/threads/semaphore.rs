@@ -10,9 +10,13 @@ const SIZE: u64 = 32;
 
 impl World {
     pub(super) fn sem_init(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
-        let address = op.pointer(self, Arg::Sem);
         let value = op.argument(self, 2);
-        self.reset(op, address, SIZE, Kind::Semaphore { value })
+        self.reset(
+            op,
+            op.position_of(Arg::Sem),
+            SIZE,
+            Kind::Semaphore { value },
+        )
     }
 
     fn semaphore(&mut self, op: &mut Operation<'_, '_>) -> Result<(usize, Expr), Attempt> {

@@ -44,10 +44,14 @@ impl World {
             return Ok(same);
         }
         let address = self.objects[index].address;
+        let mut names: Vec<&str> = rivals.iter().map(|at| &*self.objects[*at].name).collect();
+        names.truncate(3);
         let what = format!(
-            "which object `{}` at {} names is not known: {}",
+            "which object `{}` at {} names is not known: `{}` may be `{}`, for {}",
             op.row.symbol,
             op.place(),
+            self.objects[index].name,
+            names.join("` or `"),
             op.engine.why_unknown(address)
         );
         Err(self.unclear(op, argument, address, rivals, what))
@@ -64,8 +68,7 @@ impl World {
         let [only] = rivals.iter().filter(used).copied().collect::<Vec<_>>()[..] else {
             return None;
         };
-        let (here, there) = (self.objects[index].address, self.objects[only].address);
-        let equal = op.engine.same_object_address(here, there);
+        let equal = self.same(op, index, only);
         let same = is_idle(&self.objects[index].kind) && op.engine.must(&self.state, equal);
         same.then_some(only)
     }
@@ -82,9 +85,11 @@ impl World {
         if let Some(index) = self.find(op, address) {
             return self.exact(op, argument, index);
         }
+        let within = op.within(argument, address);
         let mut rivals = Vec::new();
         for index in 0..self.objects.len() {
-            if !is_such(&self.objects[index].kind) {
+            let object = &self.objects[index];
+            if !is_such(&object.kind) || super::are_apart(&object.within, &within) {
                 continue;
             }
             let known = self.objects[index].address;

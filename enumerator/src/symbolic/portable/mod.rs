@@ -276,6 +276,16 @@ impl<'e, 'm> Encoder<'e, 'm> {
         }
     }
 
+    /// Kinds of objects.
+    pub(crate) fn kinds(&mut self, all: &[AbstractObject]) {
+        self.body.count(all.len());
+        for kind in all {
+            let mut row = Writer::default();
+            self.kind(*kind, &mut row);
+            self.body.slice(&row.finish());
+        }
+    }
+
     fn kind(&mut self, kind: AbstractObject, row: &mut Writer) {
         let (tag, name, instr) = match kind {
             AbstractObject::Global(id) => (0, self.global_index(id), InstrId(0)),
@@ -555,15 +565,29 @@ impl<'e, 'm, 'b> Decoder<'e, 'm, 'b> {
         Ok(self.engine.pool.symbol_in(width, origin, facts))
     }
 
-    fn new_object(&mut self, row: &mut Reader<'_>) -> Result<Expr, Malformed> {
+    /// What [`Encoder::kinds`] wrote.
+    pub(crate) fn kinds(&mut self) -> Result<Vec<AbstractObject>, Malformed> {
+        let mut all = Vec::new();
+        for _ in 0..self.body.count()? {
+            let row = self.body.slice()?.to_vec();
+            all.push(self.kind(&mut Reader::new(&row))?);
+        }
+        Ok(all)
+    }
+
+    fn kind(&self, row: &mut Reader<'_>) -> Result<AbstractObject, Malformed> {
         let (tag, name, instr) = (row.number()?, row.index()?, InstrId(row.small()?));
-        let kind = match tag {
+        Ok(match tag {
             0 => AbstractObject::Global(self.global_at(name)?),
             1 => AbstractObject::Stack(self.function_at(name)?, instr),
             2 => AbstractObject::Heap(self.function_at(name)?, instr),
             4 => AbstractObject::External,
             _ => return Err(Malformed),
-        };
+        })
+    }
+
+    fn new_object(&mut self, row: &mut Reader<'_>) -> Result<Expr, Malformed> {
+        let kind = self.kind(row)?;
         let (size, name, constant) = (row.maybe()?, row.text()?, row.flag()?);
         let id = self.engine.new_object(name, size, kind, constant);
         Ok(self.engine.objects.info(id).base)
