@@ -38,6 +38,14 @@ const VERSIONS: &[Recorded] = &[
         operations: (49, 17_377_248_181_225_620_602),
         primitives: (160, 16_194_193_804_412_626_177),
     },
+    // Where objects lie, which mutexes waits give up, and who waits for whom at the beginning of an epoch.
+    Recorded {
+        version: 3,
+        header: 4_345_597_450_513_974_965,
+        body: 129_915_463_116_203_895,
+        operations: (54, 2_636_313_861_424_359_635),
+        primitives: (168, 3_831_488_628_356_204_237),
+    },
 ];
 
 fn digest<'a>(names: impl Iterator<Item = &'a str>) -> u64 {
