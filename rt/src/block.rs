@@ -8,7 +8,6 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use schedules::archive::{ArchivedEdge, ArchivedNode, FragmentId, StepId};
-use schedules::primitives::NodeOp;
 
 use crate::sys::barrier;
 use crate::sys::native::{C11Entry, Entry};
@@ -400,12 +399,4 @@ pub(crate) fn leave_seat() {
 /// The calling thread is not part of a schedule.
 pub(crate) fn step_outside() {
     sit(OUTSIDE.0.get());
-}
-
-/// True for operations that order nothing by themselves.
-pub(crate) fn is_silent(op: NodeOp) -> bool {
-    matches!(
-        op,
-        NodeOp::Marker | NodeOp::Branch | NodeOp::Arm | NodeOp::ArmsEnd | NodeOp::Outcome
-    )
 }

@@ -106,8 +106,10 @@ fn hand_over_and_back() {
     });
 }
 
-/// A site where the test touches the shared cell.
+/// A site where the test touches the first cell.
 const WORK: u32 = 9;
+/// And one where it touches the second.
+const OTHER_WORK: u32 = 10;
 
 fn node(op: NodeOp, site: u32, what: u32, edges: &[(u16, i32)]) -> BuildNode {
     BuildNode {
@@ -124,12 +126,19 @@ fn lock(edges: &[(u16, i32)]) -> BuildNode {
     node(NodeOp::MutexLock, WORK, 0, edges)
 }
 
+fn other_lock() -> BuildNode {
+    node(NodeOp::MutexLock, OTHER_WORK, 1, &[])
+}
+
 /// What each of `threads` threads does, in order; the archive must agree.
 struct Plan {
     archive: &'static ArchivedArchive,
     threads: u16,
     lanes: fn(u16) -> Vec<Found>,
 }
+
+/// What is done at [`WORK`] and at [`OTHER_WORK`].
+type Cells = [Cell<u32>; 2];
 
 fn open(builder: ArchiveBuilder) -> &'static ArchivedArchive {
     let bytes = builder.finish().to_bytes();
@@ -154,7 +163,8 @@ fn builder(threads: u16) -> (ArchiveBuilder, EpochId) {
             inlined_at: vec![],
         });
     }
-    builder.object("object", false);
+    builder.object_in("first", false, "first", 0);
+    builder.object_in("second", false, "second", 0);
     let context = builder.context(&[SiteId(0)]);
     let first = builder.epoch(&[context]);
     let fragment = builder.fragment(vec![]);
@@ -165,7 +175,7 @@ fn builder(threads: u16) -> (ArchiveBuilder, EpochId) {
     (builder, epoch)
 }
 
-/// Runs the plan: each thread enters `epoch` and passes its nodes; the cell is touched at `WORK` sites only.
+/// Runs the plan: each thread enters `epoch` and passes its nodes.
 fn run(plan: &'static Plan, epoch: EpochId, preemptions: usize) {
     model(preemptions, move || {
         let tables = Tables {
@@ -173,32 +183,32 @@ fn run(plan: &'static Plan, epoch: EpochId, preemptions: usize) {
             shadow_address: None,
         };
         let world = World::new(plan.archive, tables, Options::default()).set_up();
-        let cell = Arc::new(Cell::new(0u32));
-        let body = move |slot: u16, cell: &Cell<u32>| {
+        let cells = Arc::new([Cell::new(0), Cell::new(0)]);
+        let body = move |slot: u16, cells: &Cells| {
             // SAFETY: each thread has its own seat.
             let own = unsafe { &mut *world.block(usize::from(slot)) };
             assert!(walk::enter_epoch(own, epoch, slot));
             for found in (plan.lanes)(slot) {
-                perform(own, found, cell);
+                perform(own, found, cells);
             }
         };
         let others: Vec<_> = (1..plan.threads)
             .map(|slot| {
-                let cell = cell.clone();
-                thread::spawn(move || body(slot, &cell))
+                let cells = cells.clone();
+                thread::spawn(move || body(slot, &cells))
             })
             .collect();
-        body(0, &cell);
+        body(0, &cells);
         for other in others {
             other.join().unwrap();
         }
     });
 }
 
-fn perform(own: &mut Block, found: Found, cell: &Cell<u32>) {
+fn perform(own: &mut Block, found: Found, cells: &Cells) {
     let block = node::enter_slowly(own, found);
     assert!(!block.is_null());
-    if found.site == WORK {
+    if let Some(cell) = cells.get(found.site.wrapping_sub(WORK) as usize) {
         // SAFETY: the schedule orders all nodes at this site; loom complains if it does not.
         cell.with_mut(|value| unsafe { *value += 1 });
     }
@@ -344,4 +354,104 @@ changes! {
     two_threads_change_epochs_together 2 true 3;
     three_threads_change_epochs_without_waiting 3 false 2;
     three_threads_change_epochs_together 3 true 2;
+}
+
+/// Two epochs in which the first slots work one after the other, and the last one has work of its own. Slots stay.
+fn apart(threads: u16) -> (&'static ArchivedArchive, EpochId) {
+    let (mut builder, first) = builder(threads);
+    let standing = builder.context(&[SiteId(1)]);
+    let second = builder.epoch(&vec![standing; usize::from(threads)]);
+    let lanes = (0..threads).map(|slot| match slot {
+        _ if slot + 1 == threads => vec![other_lock()],
+        0 => vec![lock(&[])],
+        slot => vec![lock(&[(slot - 1, 1)])],
+    });
+    let fragment = builder.fragment(lanes.collect());
+    let moves = (0..threads).collect();
+    let next = Next::Epoch {
+        epoch: second,
+        moves,
+    };
+    let root = builder.step(fragment, next);
+    builder.define_epoch(first, threads, root, 0);
+    let root = builder.step(fragment, Next::Exit);
+    builder.define_epoch(second, threads, root, 0);
+    (open(builder), first)
+}
+
+macro_rules! works_apart {
+    ($($name:ident $threads:literal of $slots:literal $preemptions:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            static PLAN: OnceLock<Plan> = OnceLock::new();
+            let (archive, epoch) = apart($slots);
+            let plan = PLAN.get_or_init(|| Plan {
+                archive,
+                threads: $threads,
+                lanes: |slot| vec![found(NodeOp::MutexLock, WORK + u32::from(slot + 1 == $slots), None); 2],
+            });
+            run(plan, epoch, $preemptions);
+        }
+    )*};
+}
+
+works_apart! {
+    // Who shares nothing with the others needs nobody, and nobody needs it: the last thread does not even come.
+    one_thread_changes_epochs_without_the_other 1 of 2 3;
+    two_threads_change_epochs_without_the_third 2 of 3 3;
+    two_threads_work_apart 2 of 2 3;
+    three_threads_work_in_two_places 3 of 3 2;
+}
+
+/// Slot 0 decides again and again; each decision but the last leads to work, of each slot by itself, and back here.
+fn decisions() -> (&'static ArchivedArchive, EpochId) {
+    let (mut builder, epoch) = builder(2);
+    let text = builder.text("x");
+    let branch = |outcome| node(NodeOp::Branch, 1, outcome, &[]);
+    let again = builder.fragment(vec![vec![branch(0), lock(&[])], vec![other_lock()]]);
+    let moves = vec![0, 1];
+    let again = builder.step(again, Next::Epoch { epoch, moves });
+    let enough = builder.fragment(vec![vec![branch(1)], vec![]]);
+    let enough = builder.step(enough, Next::Exit);
+    let fragment = builder.fragment(vec![]);
+    let arms = [again, enough].into_iter().enumerate();
+    let arms = arms.map(|(outcome, step)| LateArm {
+        outcome: outcome as u32,
+        step,
+    });
+    let next = Next::Late {
+        slot: 0,
+        site: SiteId(1),
+        condition: text,
+        why: text,
+        arms: arms.collect(),
+    };
+    let root = builder.step(fragment, next);
+    builder.define_epoch(epoch, 2, root, 0);
+    (open(builder), epoch)
+}
+
+/// More decisions than the ring has places: who decides is held up by who has not read yet.
+#[test]
+fn the_ring_of_late_decisions_is_not_overrun() {
+    const ROUNDS: usize = 4;
+    static PLAN: OnceLock<Plan> = OnceLock::new();
+    let (archive, epoch) = decisions();
+    let plan = PLAN.get_or_init(|| Plan {
+        archive,
+        threads: 2,
+        lanes: |slot| {
+            let work = found(NodeOp::MutexLock, WORK, None);
+            let decide = |outcome| found(NodeOp::Branch, 1, Some(outcome));
+            match slot {
+                0 => [decide(0), work]
+                    .repeat(ROUNDS)
+                    .into_iter()
+                    .chain([decide(1)])
+                    .collect(),
+                _ => vec![found(NodeOp::MutexLock, OTHER_WORK, None); ROUNDS],
+            }
+        },
+    });
+    run(plan, epoch, 2);
 }

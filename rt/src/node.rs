@@ -262,8 +262,8 @@ fn wait_for_turn(own: &mut Block, node: ArchivedNode) -> bool {
     if is_planted(Bug::EarlyPublish) {
         own.line().progress.publish(own.position() + 1);
     }
-    if own.entering && !block::is_silent(node.op()) {
-        if !is_planted(Bug::UnwatchedEpoch) && !walk::wait_for_old_epoch(own) {
+    if own.entering && !node.op().is_silent() {
+        if !is_planted(Bug::UnwatchedEpoch) && !walk::wait_for_entry(own) {
             return false;
         }
         own.entering = false;

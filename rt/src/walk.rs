@@ -7,7 +7,7 @@
 use std::sync::atomic::Ordering;
 
 use schedules::EpochId;
-use schedules::archive::{ArchivedLateArm, ArchivedNext};
+use schedules::archive::{ArchivedLateArm, ArchivedNext, Epoch};
 use schedules::primitives::NodeOp;
 
 use crate::block::{Block, Phase};
@@ -54,7 +54,7 @@ pub(crate) fn advance(own: &mut Block, found: Found) -> bool {
 
 fn enter_step(own: &mut Block, step: u32, decision: Option<(u32, u32)>) -> bool {
     // Bases still are those of the epoch's beginning here; behind this line they are not.
-    if own.entering && !wait_for_old_epoch(own) {
+    if own.entering && !wait_for_entry(own) {
         return false;
     }
     own.entering = false;
@@ -195,10 +195,32 @@ fn keep_together(own: &Block, living: usize) -> bool {
 }
 
 /// Everything of the epochs before lies behind everybody.
-pub(crate) fn wait_for_old_epoch(own: &Block) -> bool {
+fn wait_for_old_epoch(own: &Block) -> bool {
+    wait_for(own, |_| true)
+}
+
+/// Whatever our own operations in this epoch have to come after, of the epochs before, lies behind those who do it: as the archive says
+/// about threads that live, and always for those that have ended.
+pub(crate) fn wait_for_entry(own: &Block) -> bool {
+    let epoch = own.world().archive.epoch(EpochId(own.epoch));
+    let living = epoch.contexts.len();
+    let words = Epoch::entry_words(living);
+    let first = usize::from(own.slot) * words;
+    // What an archive does not say is waited for.
+    let row = epoch.entry.get(first..first + words).unwrap_or(&[]);
+    wait_for(own, |slot| {
+        let word = row.get(slot / 32).filter(|_| slot < living);
+        word.is_none_or(|word| word.to_native() >> (slot % 32) & 1 != 0)
+    })
+}
+
+/// The epochs before lie behind those in the slots that `counts` names.
+fn wait_for(own: &Block, counts: impl Fn(usize) -> bool) -> bool {
     let world = own.world();
-    own.peers().iter().all(|peer| {
+    own.peers().iter().enumerate().all(|(slot, peer)| {
         // SAFETY: lines live for ever.
-        peer.line == own.line || world.wait(unsafe { &(*peer.line).progress }, peer.base)
+        peer.line == own.line
+            || !counts(slot)
+            || world.wait(unsafe { &(*peer.line).progress }, peer.base)
     })
 }

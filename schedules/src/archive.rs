@@ -107,6 +107,8 @@ pub struct Archive {
     pub sites: Vec<Site>,
     /// By [`ObjectId`].
     pub objects: Vec<Object>,
+    /// Which mutexes waits on a condition variable give up: a node of a wait names the condition only. Ascending.
+    pub pairs: Vec<WaitPair>,
     /// By [`ContextId`]; hashes are unique.
     pub contexts: Vec<Context>,
     /// By [`RootId`].
@@ -221,6 +223,27 @@ pub struct Object {
     pub name: TextId,
     /// True if code outside the instrumented program may operate on it: it keeps native operations.
     pub shared_with_externals: bool,
+    /// The piece of memory it lies in (a global, what one allocation made); empty if that is not known. Objects in different
+    /// pieces are different objects.
+    pub memory: TextId,
+    /// Where in it, or [`Object::ANYWHERE`].
+    pub offset: u64,
+}
+
+impl Object {
+    /// The place in its piece of memory is not known.
+    pub const ANYWHERE: u64 = u64::MAX;
+}
+
+/// A condition variable and a mutex that a wait on it gives up.
+#[derive(
+    Rkyv, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash,
+)]
+pub struct WaitPair {
+    /// What is waited on.
+    pub condition: ObjectId,
+    /// What is given up meanwhile.
+    pub mutex: ObjectId,
 }
 
 /// A stack of sites, outermost call first, ending in the marker or blocking operation.
@@ -362,6 +385,16 @@ pub struct Epoch {
     pub root: StepId,
     /// Digest of everything the result depends on.
     pub footprint: u64,
+    /// For each slot of `contexts`, a row of bits: whose operations of earlier epochs have to lie behind before its own first
+    /// one in this epoch. Bit `i % 32` of a row's word `i / 32` is slot `i`; see [`crate::entry`]. Threads that have ended are always waited for.
+    pub entry: Vec<u32>,
+}
+
+impl Epoch {
+    /// Words of a row of `entry`.
+    pub fn entry_words(threads: usize) -> usize {
+        threads.div_ceil(32)
+    }
 }
 
 /// One stretch of a decision tree: what happens, then what is decided.

@@ -3,8 +3,8 @@
 //! `format` is the archive's format version; `version` grows when a field here changes its meaning.
 
 use crate::archive::{
-    Archive, Candidate, Edge, FORMAT_VERSION, FragmentId, Next, Node, Position, RegisterKind, Site,
-    SiteKind, StepId, Stuck,
+    Archive, Candidate, Edge, FORMAT_VERSION, FragmentId, Next, Node, Object, Position,
+    RegisterKind, Site, SiteKind, StepId, Stuck,
 };
 use crate::ids::Id;
 use crate::json::Json;
@@ -38,6 +38,19 @@ pub fn to_json(archive: &Archive) -> Json {
             archive.sites.iter().map(|s| printer.site(s)).collect(),
         ),
         ("objects", printer.objects()),
+        (
+            "pairs",
+            archive
+                .pairs
+                .iter()
+                .map(|pair| {
+                    Json::Object(vec![
+                        ("condition", pair.condition.0.into()),
+                        ("mutex", pair.mutex.0.into()),
+                    ])
+                })
+                .collect(),
+        ),
         ("contexts", printer.contexts()),
         ("roots", printer.roots()),
         ("shadows", printer.shadows()),
@@ -143,6 +156,13 @@ impl Printer<'_> {
             Json::Object(vec![
                 ("name", self.text(object.name)),
                 ("external", object.shared_with_externals.into()),
+                ("memory", self.text(object.memory)),
+                (
+                    "offset",
+                    (object.offset != Object::ANYWHERE)
+                        .then_some(object.offset)
+                        .into(),
+                ),
             ])
         });
         objects.collect()

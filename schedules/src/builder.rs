@@ -15,7 +15,7 @@ use std::hash::{BuildHasher, Hash};
 use crate::archive::{
     Archive, Context, ContextId, Edge, Epoch, EpochId, Fragment, FragmentId, Gap, Lane, Next, Node,
     Object, ObjectId, Plan, Predicate, PredicateId, PredicateOp, Program, Root, RootId, Shadow,
-    ShadowId, Site, SiteId, Statistic, Step, StepId, TextId,
+    ShadowId, Site, SiteId, Statistic, Step, StepId, TextId, WaitPair,
 };
 use crate::ids::{Id, Table};
 use crate::primitives::{NodeOp, Operand};
@@ -79,6 +79,7 @@ pub struct ArchiveBuilder {
     limits: BTreeSet<u32>,
     sites: Interned<SiteId, Site>,
     objects: Interned<ObjectId, Object>,
+    pairs: BTreeSet<WaitPair>,
     contexts: Interned<ContextId, Context>,
     roots: Interned<RootId, Root>,
     shadows: Interned<ShadowId, Shadow>,
@@ -131,13 +132,37 @@ impl ArchiveBuilder {
         self.sites.add(site)
     }
 
-    /// A synchronization object.
+    /// A synchronization object of which nobody knows where it lies.
     pub fn object(&mut self, name: &str, shared_with_externals: bool) -> ObjectId {
-        let name = self.text(name);
+        self.object_in(name, shared_with_externals, "", Object::ANYWHERE)
+    }
+
+    /// A synchronization object in a piece of memory; see [`Object::memory`].
+    pub fn object_in(
+        &mut self,
+        name: &str,
+        shared_with_externals: bool,
+        memory: &str,
+        offset: u64,
+    ) -> ObjectId {
+        // Nowhere in particular is nowhere.
+        let offset = if memory.is_empty() {
+            Object::ANYWHERE
+        } else {
+            offset
+        };
+        let (name, memory) = (self.text(name), self.text(memory));
         self.objects.add(Object {
             name,
             shared_with_externals,
+            memory,
+            offset,
         })
+    }
+
+    /// A wait on `condition` gives up `mutex`.
+    pub fn pair(&mut self, condition: ObjectId, mutex: ObjectId) {
+        self.pairs.insert(WaitPair { condition, mutex });
     }
 
     /// A stack of sites, outermost first.
@@ -206,6 +231,7 @@ impl ArchiveBuilder {
             slots,
             root,
             footprint,
+            entry: Vec::new(),
         });
     }
 
@@ -293,6 +319,7 @@ impl ArchiveBuilder {
             texts: self.texts.rows.into_rows(),
             sites: self.sites.rows.into_rows(),
             objects: self.objects.rows.into_rows(),
+            pairs: self.pairs.into_iter().collect(),
             contexts: self.contexts.rows.into_rows(),
             roots: self.roots.rows.into_rows(),
             shadows: self.shadows.rows.into_rows(),
@@ -307,6 +334,7 @@ impl ArchiveBuilder {
         collect(&mut archive, &self.fragments.pool);
         crate::texts::renumber(&mut archive);
         crate::publish::mark(&mut archive);
+        crate::entry::fill(&mut archive);
         archive
     }
 }

@@ -10,13 +10,14 @@
 //! 4. A slot's nodes come in order. What is left out was optional, and was left out the way `archive` says: from one arm of a
 //!    branch to another arm or to the end of the same branch.
 //! 5. Edges: what a node waits for comes before it, and nothing that it waited for comes after it.
-//! 6. Everything of an epoch instance comes before the first node of the next that is not silent (markers, branches and arms
-//!    are: they change nothing that others can see).
+//! 6. What one thread does in an epoch instance comes after what others have to do in the instances before, as far as both may be about
+//!    the same (`entry` says what operations are about; markers, branches and arms are about nothing).
 //! 7. A slot belongs to one thread, also across epochs, as the moves say; main is thread 0 in slot 0.
 //!
 //! Deliberately absent: whether the predicates of early decisions really held (the log has no memory in it), and whether a
 //! run went on as far as it should have.
 
+mod epochs;
 mod follow;
 mod instance;
 mod report;

@@ -28,6 +28,7 @@ impl ArchiveBuilder {
             epochs,
             nowhere,
             sites: HashMap::new(),
+            objects: HashMap::new(),
             contexts: HashMap::new(),
             fragments: HashMap::new(),
             steps: vec![None; from.steps.len()],
@@ -50,6 +51,7 @@ struct Import<'b, 'f> {
     nowhere: &'f str,
     // Asked, never iterated.
     sites: HashMap<SiteId, SiteId>,
+    objects: HashMap<ObjectId, ObjectId>,
     contexts: HashMap<ContextId, ContextId>,
     fragments: HashMap<FragmentId, FragmentId>,
     /// `None` for steps of other epochs.
@@ -89,9 +91,22 @@ impl Import<'_, '_> {
     }
 
     fn object(&mut self, id: ObjectId) -> ObjectId {
+        if let Some(known) = self.objects.get(&id) {
+            return *known;
+        }
         let object = &self.from.objects[id.index()];
-        let name = &self.from.texts[object.name.index()];
-        self.builder.object(name, object.shared_with_externals)
+        let [name, memory] =
+            [object.name, object.memory].map(|text| &self.from.texts[text.index()]);
+        let new = self
+            .builder
+            .object_in(name, object.shared_with_externals, memory, object.offset);
+        self.objects.insert(id, new);
+        let pairs = self.from.pairs.iter().filter(|pair| pair.condition == id);
+        for pair in pairs {
+            let mutex = self.object(pair.mutex);
+            self.builder.pair(new, mutex);
+        }
+        new
     }
 
     fn context(&mut self, id: ContextId) -> ContextId {

@@ -29,6 +29,7 @@ pub mod view;
 pub mod write;
 
 mod concat;
+mod entry;
 mod import;
 mod inplace;
 mod memory;

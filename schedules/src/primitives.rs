@@ -196,6 +196,14 @@ impl NodeOp {
         }
     }
 
+    /// Does it order nothing by itself? Markers, branches and arms change nothing that another thread can see.
+    pub fn is_silent(self) -> bool {
+        matches!(
+            self,
+            NodeOp::Marker | NodeOp::Branch | NodeOp::Arm | NodeOp::ArmsEnd | NodeOp::Outcome
+        )
+    }
+
     /// May a thread that was cancelled end in a call whose first node this is? (POSIX 2.9.5.2, as far as it is about threads.)
     pub fn is_cancellation_point(self) -> bool {
         matches!(

@@ -170,6 +170,16 @@ impl Checker<'_> {
         }
         for (row, object) in archive.objects.iter().enumerate() {
             self.text(At::new("object", row), &object.name)?;
+            self.text(At::new("object", row), &object.memory)?;
+        }
+        for (row, pair) in archive.pairs.iter().enumerate() {
+            for object in [pair.condition, pair.mutex] {
+                At::new("pair", row).check(
+                    "object",
+                    object.0.to_native(),
+                    archive.objects.len(),
+                )?;
+            }
         }
         for (row, context) in archive.contexts.iter().enumerate() {
             for frame in context.frames.iter() {

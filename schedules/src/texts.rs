@@ -37,6 +37,7 @@ fn for_each(archive: &mut Archive, mut visit: impl FnMut(&mut TextId)) {
     }
     for object in &mut archive.objects {
         visit(&mut object.name);
+        visit(&mut object.memory);
     }
     for predicate in &mut archive.predicates {
         visit(&mut predicate.text);

@@ -31,6 +31,9 @@
 //! 15. Edges are transitively reduced: each is needed on some path, where neither the others nor what its slot waited for before imply it.
 //!     Checked if no epoch has more schedules than that.
 //!
+//! 16. Each epoch's entry says, for each of its threads, whose operations of earlier epochs it has to come after (`entry`), and the pairs
+//!     of conditions and mutexes ascend.
+//!
 //! Ids in range, totality of trees, arms that ascend, and well-typed byte code are the reader's rules and hold here already.
 //! Deliberately absent: whether the archive fits a program.
 
@@ -153,6 +156,10 @@ pub enum Problem {
         slot: usize,
         node: usize,
     },
+    #[error("rule 16: {0} does not say for whom its threads wait when they enter it")]
+    BadEntry(EpochId),
+    #[error("rule 16: the pairs of conditions and mutexes do not ascend")]
+    PairsOutOfOrder,
 }
 
 impl Problem {
@@ -192,6 +199,22 @@ pub fn verify(archive: &Archive) -> Vec<Problem> {
     // What follows computes with positions and slots, which must make sense by now.
     if problems.found.is_empty() {
         order::check(archive, &mut problems);
+        entries(archive, &mut problems);
     }
     problems.found
+}
+
+/// Rule 16.
+fn entries(archive: &Archive, problems: &mut Problems) {
+    let ascends = |pairs: &[crate::archive::WaitPair]| pairs[0] < pairs[1];
+    if !archive.pairs.windows(2).all(ascends) {
+        problems.add(Problem::PairsOutOfOrder);
+        return;
+    }
+    let rows = crate::entry::rows(archive);
+    for (index, (epoch, row)) in archive.epochs.iter().zip(rows).enumerate() {
+        if epoch.entry != row {
+            problems.add(Problem::BadEntry(crate::ids::Id::from_index(index)));
+        }
+    }
 }

@@ -173,13 +173,17 @@ fn epochs_follow_each_other() {
         "0.0.1",
         "event 0, thread 0 in slot 0, epoch number 0: belongs to an epoch that has not begun",
     );
-    // A lock of the next epoch, while the other thread has not left the last one.
+    // A lock of the next epoch, while the other thread has not left the last one: it stands before a marker, or has the lock.
     let behind = "e0 0.0.1 d1=0 0.0.1 1.1.1@0 0.0.2 0.0.3 1.1.1 1.1.2 1.1.3 e1 1.0.1";
     allowed(behind);
     allowed(&format!("{behind} 0.0.4@1!0 1.0.2"));
+    allowed(&format!("{behind} 1.0.2 0.0.4@1!0"));
+    let behind = "e0 0.0.1 d2=1 0.0.1 1.1.1@0 1.1.1 1.1.2 1.1.3 0.0.2 e1 1.0.1";
+    allowed(behind);
+    allowed(&format!("{behind} 0.0.3@2!0 1.0.2"));
     refused(
         &format!("{behind} 1.0.2"),
-        "event 12, thread 1 in slot 0, epoch number 1: performs mutex_lock \"m\" at a.c:35 before marker at a.c:15 of slot 0, for which it has to wait",
+        "event 11, thread 1 in slot 0, epoch number 1: performs mutex_lock \"m\" at a.c:35 before mutex_unlock \"m\" at a.c:14 of slot 0, for which it has to wait",
     );
 }
 

@@ -19,15 +19,23 @@ fn refused(change: impl FnOnce(&mut Archive), error: &str) {
 fn ids_are_in_range() {
     refused(
         |a| a.gaps[0].reason = TextId(999),
-        "gap 0 names text 999, but there are 15",
+        "gap 0 names text 999, but there are 17",
     );
     refused(
         |a| a.sites[3].position.file = TextId(999),
-        "site 3 names text 999, but there are 15",
+        "site 3 names text 999, but there are 17",
     );
     refused(
         |a| a.objects[2].name = TextId(999),
-        "object 2 names text 999, but there are 15",
+        "object 2 names text 999, but there are 17",
+    );
+    refused(
+        |a| a.objects[2].memory = TextId(999),
+        "object 2 names text 999, but there are 17",
+    );
+    refused(
+        |a| a.pairs[0].mutex = ObjectId(4),
+        "pair 0 names object 4, but there are 4",
     );
     refused(
         |a| a.contexts[1].frames[0] = SiteId(9),

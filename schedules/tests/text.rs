@@ -116,8 +116,8 @@ fn wrong_text_is_refused() {
         "there is no statement or operation `thread_kreate`",
     );
     refused(
-        "\"left\"\nobject1",
-        "\"left\nobject1",
+        "\"left\" in",
+        "\"left in",
         "a string is not closed or has an unknown escape",
     );
     refused(

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use schedules::text::parse;
 use schedules::verify::verify;
-use schedules::{Archive, Node};
+use schedules::{Archive, Node, ObjectId, WaitPair};
 
 const HANDOVER: &str = include_str!("archives/handover.txt");
 
@@ -252,4 +252,21 @@ fn what_is_learned_in_an_arm_counts_in_it_alone() {
     );
     expect![[r#"rule 14: epoch1, schedule 0: mutex_unlock "m" of slot 0 at a.c:36 and mutex_lock "m" of slot 1 at a.c:13 are not ordered"#]]
         .assert_eq(&problems(&parse(&behind).unwrap()));
+}
+
+#[test]
+fn entries() {
+    let mut archive = parse(HANDOVER).unwrap();
+    assert_eq!(archive.epochs[1].entry, [0b10, 0b01]);
+    archive.epochs[1].entry[0] = 0;
+    expect!["rule 16: epoch1 does not say for whom its threads wait when they enter it"]
+        .assert_eq(&problems(&archive));
+    let mut archive = parse(HANDOVER).unwrap();
+    let pair = WaitPair {
+        condition: ObjectId(1),
+        mutex: ObjectId(0),
+    };
+    archive.pairs = vec![pair, pair];
+    expect!["rule 16: the pairs of conditions and mutexes do not ascend"]
+        .assert_eq(&problems(&archive));
 }

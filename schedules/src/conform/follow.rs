@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Wrong;
 use super::instance::{Demand, Instance};
 use crate::archive::{Archive, Edge, EpochId, Next, Node, SiteId, StepId};
+use crate::entry::Subjects;
 use crate::ids::Id;
 use crate::primitives::{NodeOp, Operand};
 use crate::text;
@@ -21,12 +22,13 @@ struct Life {
 /// What is known about the run so far.
 #[derive(Debug)]
 pub(super) struct Run<'a> {
-    archive: &'a Archive,
+    pub(super) archive: &'a Archive,
+    pub(super) subjects: Subjects<'a>,
     /// Where the edges of each node begin.
     first_edge: Vec<u32>,
     pub(super) instances: Vec<Instance>,
     /// Everything of the instances before this one is known to be done.
-    open: usize,
+    pub(super) open: usize,
     lives: Vec<Life>,
     threads: BTreeMap<u32, usize>,
     pub(super) nodes: u64,
@@ -45,6 +47,7 @@ impl<'a> Run<'a> {
             .collect();
         Self {
             archive,
+            subjects: Subjects::of(archive),
             first_edge,
             instances: Vec::new(),
             open: 0,
@@ -184,9 +187,7 @@ impl<'a> Run<'a> {
         same(archive, record, &node, &text)?;
         self.bind(record)?;
         self.in_order(record, &text)?;
-        if !is_silent(node.op) {
-            self.finish_before(number, record, &text)?;
-        }
+        self.after_other_epochs(record, &node, &text)?;
         self.edges(record, index, &text)?;
         let instance = &mut self.instances[number];
         instance.progress[usize::from(record.slot)] = record.position + 1;
@@ -297,7 +298,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Rule 6: nothing is left to do in the instances before `number`.
+    /// Nothing is left to do in the instances before `number`.
     fn finish_before(&mut self, number: usize, record: &Record, text: &str) -> Result<(), Wrong> {
         if number < self.open {
             return Err(Wrong::Backward {
@@ -411,15 +412,12 @@ fn same(archive: &Archive, record: &Record, node: &Node, text: &str) -> Result<(
     })
 }
 
-/// Operations that change nothing that another thread can see.
-fn is_silent(op: NodeOp) -> bool {
-    matches!(
-        op,
-        NodeOp::Marker | NodeOp::Branch | NodeOp::Arm | NodeOp::ArmsEnd | NodeOp::Outcome
-    )
-}
-
-fn describe_at(archive: &Archive, instance: &Instance, slot: u16, position: u32) -> String {
+pub(super) fn describe_at(
+    archive: &Archive,
+    instance: &Instance,
+    slot: u16,
+    position: u32,
+) -> String {
     match instance.node(archive, slot, position) {
         Some(node) => describe(archive, node.op, Some(node), node.site.0),
         None => format!("node {}", position + 1),

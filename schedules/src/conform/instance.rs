@@ -1,6 +1,7 @@
 //! One epoch instance: the path decided so far, and how far each slot is on it.
 
 use crate::archive::{Archive, Edge, EpochId, Next, Node, StepId};
+use crate::entry::Families;
 use crate::ids::Id;
 
 /// A step of the path.
@@ -33,6 +34,17 @@ pub(super) struct Instance {
     pub(super) demands: Vec<Demand>,
     /// By slot: whose life it is a part of.
     pub(super) lives: Vec<usize>,
+    /// What was done here while something of the instances before was left to do.
+    pub(super) ahead: Vec<Ahead>,
+}
+
+/// Somebody did something about this before all of the earlier epochs was done.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    pub(super) life: usize,
+    pub(super) about: Families,
+    /// Number of the event.
+    pub(super) event: u64,
 }
 
 impl Instance {
@@ -45,6 +57,7 @@ impl Instance {
             progress: vec![0; slots],
             demands: vec![Demand::default(); slots],
             lives,
+            ahead: Vec::new(),
         };
         instance.enter(archive, archive.epochs[epoch.index()].root, 0);
         instance
@@ -122,6 +135,12 @@ impl Instance {
             self.node(archive, slot, *position)
                 .is_none_or(|node| !node.is_optional())
         })
+    }
+
+    /// Has everybody done everything, up to the next epoch?
+    pub(super) fn is_done(&self, archive: &Archive) -> bool {
+        matches!(self.next(archive), Next::Epoch { .. })
+            && (0..self.slots()).all(|slot| self.missing(archive, slot, self.end(slot)).is_none())
     }
 
     /// Position of a slot behind the path.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::lex::{Name, Quoted};
 use super::{op_name, predicates};
 use crate::archive::{
-    Archive, Candidate, Edge, EpochId, FORMAT_VERSION, Next, Node, ObjectId, Position,
+    Archive, Candidate, Edge, EpochId, FORMAT_VERSION, Next, Node, Object, ObjectId, Position,
     RegisterKind, SiteId, SiteKind, StepId, Stuck, TextId,
 };
 use crate::ids::Id;
@@ -167,7 +167,18 @@ impl<'a> Dump<'a> {
             } else {
                 ""
             };
-            line!(self, "object{index} {}{external}", self.quoted(object.name));
+            let memory = match (self.text(object.memory), object.offset) {
+                ("", _) => String::new(),
+                (memory, Object::ANYWHERE) => format!(" in {}", Quoted(memory)),
+                (memory, offset) => format!(" in {} at {offset}", Quoted(memory)),
+            };
+            let name = self.quoted(object.name);
+            line!(self, "object{index} {name}{external}{memory}");
+        }
+        for pair in &archive.pairs {
+            let [condition, mutex] =
+                [pair.condition, pair.mutex].map(|object| self.naming.object(object));
+            line!(self, "pair {condition} {mutex}");
         }
         self.title(archive.contexts.len());
         for (index, context) in archive.contexts.iter().enumerate() {

@@ -9,7 +9,7 @@ use super::{op_name, predicates};
 use crate::archive::{
     Archive, Candidate, Context, ContextId, Elastic, Epoch, Exits, FORMAT_VERSION, Gap, Object,
     ObjectId, Position, Predicate, Question, Register, RegisterKind, Root, RootId, Shadow, Site,
-    SiteId, SiteKind, Statistic, StepId, TextId, Way,
+    SiteId, SiteKind, Statistic, StepId, TextId, WaitPair, Way,
 };
 use crate::builder::context_hash;
 use crate::ids::Id;
@@ -83,6 +83,10 @@ impl Parser {
                 let name = words.string()?;
                 let value = words.number("a number")?;
                 self.archive.statistics.push(Statistic { name, value });
+            }
+            "pair" => {
+                let (condition, mutex) = (self.object(words)?, self.object(words)?);
+                self.archive.pairs.push(WaitPair { condition, mutex });
             }
             "identity" => self.identity(words)?,
             "plan" => self.plan(words)?,
@@ -179,6 +183,19 @@ impl Parser {
         })
     }
 
+    /// Where an object lies: `in "m" at 8`, `in "m"`, or nothing.
+    fn memory(&mut self, words: &mut Words<'_>) -> Result<(TextId, u64), Wrong> {
+        if !words.take("in") {
+            return Ok((self.text(String::new()), Object::ANYWHERE));
+        }
+        let memory = self.string(words)?;
+        let offset = match words.take("at") {
+            true => words.number("an offset")?,
+            false => Object::ANYWHERE,
+        };
+        Ok((memory, offset))
+    }
+
     /// One row of a table.
     fn row(&mut self, kind: &str, mut words: Words<'_>) -> Result<(), Wrong> {
         let words = &mut words;
@@ -191,9 +208,12 @@ impl Parser {
                 self.names.entry(name.clone()).or_default().push(id);
                 let name = self.text(name);
                 let shared_with_externals = words.take("external");
+                let (memory, offset) = self.memory(words)?;
                 self.archive.objects.push(Object {
                     name,
                     shared_with_externals,
+                    memory,
+                    offset,
                 });
             }
             "context" => {
@@ -447,6 +467,7 @@ impl Parser {
             slots,
             root,
             footprint: 0,
+            entry: Vec::new(),
         });
         self.step = None;
         Ok(())
@@ -471,7 +492,10 @@ impl Parser {
         }
         crate::ranges::check_in_memory(&archive).map_err(Wrong::Broken)?;
         crate::texts::renumber(&mut archive);
+        archive.pairs.sort_unstable();
+        archive.pairs.dedup();
         crate::publish::mark(&mut archive);
+        crate::entry::fill(&mut archive);
         Ok(archive)
     }
 }

@@ -10,7 +10,7 @@ use schedules::archive::{Candidate, Exits, Question, Way};
 use schedules::primitives::{NodeOp, Operand, PRIMITIVES, Policy};
 use schedules::{
     Archive, ArchiveBuilder, BinaryOp, BuildNode, CompareOp, ContextId, Elastic, EpochId, Held,
-    InputValue, LateArm, Next, Node, ObjectId, Position, PredicateOp, Program, Register,
+    InputValue, LateArm, Next, Node, Object, ObjectId, Position, PredicateOp, Program, Register,
     RegisterKind, Shadow, Site, SiteId, SiteKind, Statistic, StepId, Stuck,
 };
 
@@ -97,9 +97,16 @@ pub(crate) fn archive(seed: u64) -> Archive {
         order: random.pick(&["all", "essential", "strange order"]).into(),
     });
     let sites = sites(&mut random, &mut builder);
-    let objects = (0..1 + random.below(5))
-        .map(|_| builder.object(&random.word(), random.chance(4)))
+    let objects: Vec<ObjectId> = (0..1 + random.below(5))
+        .map(|_| {
+            let memory = random.pick(&["", "", "a", "b"]);
+            let offset = random.pick(&[Object::ANYWHERE, 0, 40]);
+            builder.object_in(&random.word(), random.chance(4), memory, offset)
+        })
         .collect();
+    for _ in 0..random.below(3) {
+        builder.pair(random.pick(&objects), random.pick(&objects));
+    }
     builder.statistics = (0..random.below(3))
         .map(|_| Statistic {
             name: random.word(),
