@@ -4,7 +4,7 @@
 #[allow(dead_code)]
 mod exercise;
 
-use exercise::exercise;
+use exercise::{Fate, exercise};
 
 #[test]
 fn what_fuzzing_found_stays_fixed() {
@@ -16,7 +16,10 @@ fn what_fuzzing_found_stays_fixed() {
     seeds.sort();
     assert!(!seeds.is_empty());
     for seed in seeds {
-        println!("{}", seed.file_name().unwrap().display());
-        exercise(&std::fs::read(&seed).unwrap());
+        let name = seed.file_name().unwrap().to_string_lossy().into_owned();
+        println!("{name}");
+        let fate = exercise(&std::fs::read(&seed).unwrap());
+        // Logs are refused. Archives have to be opened, or nothing is tried: they are made again when the format changes.
+        assert!(name.starts_with("log-") || fate != Fate::Refused);
     }
 }

@@ -38,6 +38,14 @@ const VERSIONS: &[Recorded] = &[
         operations: (49, 17_377_248_181_225_620_602),
         primitives: (160, 16_194_193_804_412_626_177),
     },
+    // Undefined behaviour; functions that call back in the plan.
+    Recorded {
+        version: 3,
+        header: 11_251_007_302_295_849_440,
+        body: 14_165_024_208_984_498_283,
+        operations: (54, 2_636_313_861_424_359_635),
+        primitives: (168, 3_831_488_628_356_204_237),
+    },
 ];
 
 fn digest<'a>(names: impl Iterator<Item = &'a str>) -> u64 {

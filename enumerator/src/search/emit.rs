@@ -1,6 +1,6 @@
 //! From the search's names to the archive's: sites, fragments, the plan.
 
-use schedules::archive::{FragmentId, Position, Site, SiteId, SiteKind};
+use schedules::archive::{Callback, CalledBack, FragmentId, Position, Site, SiteId, SiteKind};
 use schedules::primitives::lookup;
 use schedules::{ArchiveBuilder, BuildNode, Elastic};
 
@@ -107,6 +107,18 @@ pub(super) fn plan(builder: &mut ArchiveBuilder, module: &Module, facts: &Facts,
             site,
             join_block: join.0,
         });
+    }
+    for ((func, id), back) in facts.all_called_back() {
+        let site = site(builder, module, SiteRef::Instr(*func, *id));
+        let functions = back
+            .functions
+            .iter()
+            .map(|(argument, function)| CalledBack {
+                argument: *argument,
+                symbol: module.functions[*function].name.clone(),
+            });
+        let functions = functions.collect();
+        builder.plan.callbacks.push(Callback { site, functions });
     }
 }
 
