@@ -383,6 +383,7 @@ fn markers(module: &Module, facts: &Facts) -> Vec<(String, String, String)> {
             let why = match why {
                 Why::Loop(_) => "a loop that may synchronize on each way around",
                 Why::Recursion => "recursion that synchronizes",
+                Why::CalledBack => "called back by the library, and synchronizes",
             };
             (
                 names::block_place(module, *func, *block),

@@ -31,6 +31,10 @@ use rkyv::{Archive as Rkyv, Deserialize, Portable, Serialize};
 
 use crate::primitives::{NodeOp, Operand};
 
+mod undefined;
+
+pub use undefined::{ArchivedUndefined, Undefined, UndefinedKind};
+
 /// Grows whenever the layout or the meaning of a field changes.
 pub const FORMAT_VERSION: u32 = 3;
 
@@ -101,6 +105,8 @@ pub struct Archive {
     pub program: Program,
     /// What is missing. Empty: the archive is complete.
     pub gaps: Vec<Gap>,
+    /// Undefined behaviour of the program, as far as it was met on the way.
+    pub undefined: Vec<Undefined>,
     /// String table: file names, function names, conditions, object names.
     pub texts: Vec<String>,
     /// By [`SiteId`].
@@ -676,6 +682,27 @@ pub struct Plan {
     pub elastic: Vec<Elastic>,
     /// Synchronization sites that keep their native calls (`--order essential`).
     pub unordered: Vec<SiteId>,
+    /// Around these calls: `heddle_called_back(site, outcome)`.
+    pub callbacks: Vec<Callback>,
+}
+
+/// A call of an external function that calls back into the program, where what it calls synchronizes. Each time it calls the k-th of
+/// `functions` outcome k + 1 is published, and outcome 0 when it has returned.
+#[derive(Rkyv, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Callback {
+    /// The call.
+    pub site: SiteId,
+    /// Whom it may call.
+    pub functions: Vec<CalledBack>,
+}
+
+/// A function that an external function may call.
+#[derive(Rkyv, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CalledBack {
+    /// The argument that names it.
+    pub argument: u32,
+    /// Its symbol in the prepared bitcode.
+    pub symbol: String,
 }
 
 /// What is asked before a call: which of these addresses is the argument? Answer 0: none of them; answer `i + 1`: the first that fits is

@@ -3,8 +3,8 @@
 //! `format` is the archive's format version; `version` grows when a field here changes its meaning.
 
 use crate::archive::{
-    Archive, Candidate, Edge, FORMAT_VERSION, FragmentId, Next, Node, Object, Position,
-    RegisterKind, Site, SiteKind, StepId, Stuck,
+    Archive, Candidate, Edge, FORMAT_VERSION, FragmentId, InputValue, Next, Node, Object, Position,
+    RegisterKind, Site, SiteKind, StepId, Stuck, TextId,
 };
 use crate::ids::Id;
 use crate::json::Json;
@@ -33,6 +33,7 @@ pub fn to_json(archive: &Archive) -> Json {
         ),
         ("program", printer.program()),
         ("gaps", printer.gaps()),
+        ("undefined", printer.undefined()),
         (
             "sites",
             archive.sites.iter().map(|s| printer.site(s)).collect(),
@@ -88,7 +89,7 @@ fn hash(value: u64) -> Json {
 }
 
 impl Printer<'_> {
-    fn text(&self, id: crate::archive::TextId) -> Json {
+    fn text(&self, id: TextId) -> Json {
         self.archive.texts[id.index()].as_str().into()
     }
 
@@ -116,6 +117,34 @@ impl Printer<'_> {
             ])
         });
         gaps.collect()
+    }
+
+    fn undefined(&self) -> Json {
+        let undefined = self.archive.undefined.iter().map(|undefined| {
+            Json::Object(vec![
+                ("kind", undefined.kind.code().into()),
+                ("certain", undefined.certain.into()),
+                ("position", self.position(&undefined.place)),
+                ("what", self.text(undefined.what)),
+                ("condition", self.texts(&undefined.condition)),
+                ("input", self.inputs(&undefined.input)),
+            ])
+        });
+        undefined.collect()
+    }
+
+    fn texts(&self, texts: &[TextId]) -> Json {
+        texts.iter().map(|text| self.text(*text)).collect()
+    }
+
+    fn inputs(&self, input: &[InputValue]) -> Json {
+        let input = input.iter().map(|value| {
+            Json::Object(vec![
+                ("name", self.text(value.name)),
+                ("value", value.value.as_str().into()),
+            ])
+        });
+        input.collect()
     }
 
     fn site(&self, site: &Site) -> Json {
@@ -257,6 +286,18 @@ impl Printer<'_> {
                 ("join_block", elastic.join_block.into()),
             ])
         });
+        let callbacks = plan.callbacks.iter().map(|callback| {
+            let functions = callback.functions.iter().map(|called| {
+                Json::Object(vec![
+                    ("argument", called.argument.into()),
+                    ("function", called.symbol.as_str().into()),
+                ])
+            });
+            Json::Object(vec![
+                ("site", callback.site.0.into()),
+                ("functions", functions.collect()),
+            ])
+        });
         Json::Object(vec![
             ("markers", plan.markers.iter().map(|site| site.0).collect()),
             (
@@ -270,6 +311,7 @@ impl Printer<'_> {
                 "unordered",
                 plan.unordered.iter().map(|site| site.0).collect(),
             ),
+            ("callbacks", callbacks.collect()),
         ])
     }
 
@@ -360,21 +402,12 @@ impl Printer<'_> {
                 input,
                 certain,
             } => {
-                let input = input.iter().map(|value| {
-                    Json::Object(vec![
-                        ("name", self.text(value.name)),
-                        ("value", value.value.as_str().into()),
-                    ])
-                });
                 vec![
                     ("kind", "deadlock".into()),
                     ("certain", (*certain).into()),
                     ("stuck", stuck.iter().map(stuck_json).collect()),
-                    (
-                        "condition",
-                        condition.iter().map(|text| self.text(*text)).collect(),
-                    ),
-                    ("input", input.collect()),
+                    ("condition", self.texts(condition)),
+                    ("input", self.inputs(input)),
                 ]
             }
             Next::Unexplored { gap } => {

@@ -15,7 +15,7 @@ use std::hash::{BuildHasher, Hash};
 use crate::archive::{
     Archive, Context, ContextId, Edge, Epoch, EpochId, Fragment, FragmentId, Gap, Lane, Next, Node,
     Object, ObjectId, Plan, Predicate, PredicateId, PredicateOp, Program, Root, RootId, Shadow,
-    ShadowId, Site, SiteId, Statistic, Step, StepId, TextId, WaitPair,
+    ShadowId, Site, SiteId, Statistic, Step, StepId, TextId, Undefined, WaitPair,
 };
 use crate::ids::{Id, Table};
 use crate::primitives::{NodeOp, Operand};
@@ -75,6 +75,7 @@ pub struct ArchiveBuilder {
     pub statistics: Vec<Statistic>,
     texts: Interned<TextId, String>,
     gaps: Vec<Gap>,
+    undefined: Vec<Undefined>,
     /// Gaps that no step leads to.
     limits: BTreeSet<u32>,
     sites: Interned<SiteId, Site>,
@@ -119,6 +120,18 @@ impl ArchiveBuilder {
             self.gaps.len() - 1
         });
         u32::try_from(index).expect("few gaps")
+    }
+
+    /// Undefined behaviour. Of the same at the same place what is certain is kept, else what came first.
+    pub fn undefined(&mut self, new: Undefined) {
+        let same = |known: &&mut Undefined| {
+            known.kind == new.kind && known.place == new.place && known.what == new.what
+        };
+        match self.undefined.iter_mut().find(same) {
+            Some(known) if known.certain || !new.certain => {}
+            Some(known) => *known = new,
+            None => self.undefined.push(new),
+        }
     }
 
     /// Something that is not covered wherever it happens; no step leads there.
@@ -316,6 +329,7 @@ impl ArchiveBuilder {
         let mut archive = Archive {
             program: self.program,
             gaps: self.gaps,
+            undefined: self.undefined,
             texts: self.texts.rows.into_rows(),
             sites: self.sites.rows.into_rows(),
             objects: self.objects.rows.into_rows(),

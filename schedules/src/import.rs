@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use crate::archive::{
     Archive, ContextId, EpochId, Held, InputValue, LateArm, Next, Node, ObjectId, Position,
-    PredicateId, PredicateOp, RootId, Shadow, ShadowId, Site, SiteId, Stuck, TextId,
+    PredicateId, PredicateOp, RootId, Shadow, ShadowId, Site, SiteId, Stuck, TextId, Undefined,
 };
 use crate::archive::{FragmentId, StepId};
 use crate::builder::{ArchiveBuilder, BuildNode};
@@ -33,6 +33,7 @@ impl ArchiveBuilder {
             fragments: HashMap::new(),
             steps: vec![None; from.steps.len()],
         };
+        from.undefined.iter().for_each(|it| import.undefined(it));
         let root = from.epochs[0].root;
         // Successors have larger ids.
         for index in (root.index()..from.steps.len()).rev() {
@@ -191,6 +192,30 @@ impl Import<'_, '_> {
         }
     }
 
+    fn undefined(&mut self, undefined: &Undefined) {
+        let new = Undefined {
+            kind: undefined.kind,
+            place: self.position(undefined.place),
+            what: self.text(undefined.what),
+            condition: self.texts(&undefined.condition),
+            input: self.inputs(&undefined.input),
+            certain: undefined.certain,
+        };
+        self.builder.undefined(new);
+    }
+
+    fn texts(&mut self, texts: &[TextId]) -> Vec<TextId> {
+        texts.iter().map(|text| self.text(*text)).collect()
+    }
+
+    fn inputs(&mut self, input: &[InputValue]) -> Vec<InputValue> {
+        let input = input.iter().map(|value| InputValue {
+            name: self.text(value.name),
+            value: value.value.clone(),
+        });
+        input.collect()
+    }
+
     fn gap(&mut self, index: u32) -> u32 {
         let gap = self.from.gaps[index as usize].clone();
         let site = gap.site.map(|site| self.site(site));
@@ -267,14 +292,8 @@ impl Import<'_, '_> {
                 certain,
             } => Next::Deadlock {
                 stuck: stuck.iter().map(|stuck| self.stuck(stuck)).collect(),
-                condition: condition.iter().map(|text| self.text(*text)).collect(),
-                input: input
-                    .iter()
-                    .map(|input| InputValue {
-                        name: self.text(input.name),
-                        value: input.value.clone(),
-                    })
-                    .collect(),
+                condition: self.texts(condition),
+                input: self.inputs(input),
                 certain: *certain,
             },
             Next::Unexplored { gap } => Next::Unexplored {

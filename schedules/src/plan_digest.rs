@@ -115,6 +115,15 @@ fn plan(feed: &mut Feed, archive: &ArchivedArchive) {
         feed.site(&elastic.site);
         feed.number(u64::from(elastic.join_block.to_native()));
     }
+    feed.number(plan.callbacks.len() as u64);
+    for callback in plan.callbacks.iter() {
+        feed.site(&callback.site);
+        feed.number(callback.functions.len() as u64);
+        for called in callback.functions.iter() {
+            feed.number(u64::from(called.argument.to_native()));
+            feed.text(&called.symbol);
+        }
+    }
 }
 
 /// Every value has its length or a fixed one, so that no two lists of values look alike.

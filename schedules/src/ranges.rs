@@ -157,6 +157,15 @@ impl Checker<'_> {
                 self.site(at, site)?;
             }
         }
+        for (row, undefined) in archive.undefined.iter().enumerate() {
+            let at = At::new("undefined", row);
+            self.position(at, &undefined.place)?;
+            let names = undefined.input.iter().map(|value| &value.name);
+            let texts = undefined.condition.iter().chain(names);
+            texts
+                .chain([&undefined.what])
+                .try_for_each(|text| self.text(at, text))?;
+        }
         for (row, site) in archive.sites.iter().enumerate() {
             let at = At::new("site", row);
             if let ArchivedSiteKind::Sync { primitive } = site.kind {
@@ -449,10 +458,12 @@ impl Checker<'_> {
     fn plan(&self) -> Result<(), Broken> {
         let plan = &self.archive.plan;
         let elastic = plan.elastic.iter().map(|elastic| &elastic.site);
+        let callbacks = plan.callbacks.iter().map(|callback| &callback.site);
         let sites = plan.markers.iter().chain(plan.decisions.iter());
         sites
             .chain(plan.unordered.iter())
             .chain(elastic)
+            .chain(callbacks)
             .chain(plan.questions.iter().map(|question| &question.site))
             .chain(plan.exits.iter().map(|exits| &exits.site))
             .try_for_each(|site| self.site(At::new("plan", 0), site))?;

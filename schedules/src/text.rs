@@ -15,7 +15,8 @@
 //! shadow0 @a.c:3 32 main argument 0        a register copied before a site: width, function, argument or instruction
 //! predicate0 "x == 0": root0 load32+0 const32:0 eq32
 //! gap0 "loop is not bounded" @a.c:9        what is missing
-//! plan decision @a.c:5                     also: marker, unordered, `elastic @a.c:5 join 7`
+//! undefined null-access certain in f a.c:4:2 "p" if "n < 2" input "n" "1"    undefined behaviour, when, for example with which input
+//! plan decision @a.c:5                     also: marker, unordered, `elastic @a.c:5 join 7`, `callback @a.c:5 argument 1 f`
 //! epoch0 slots 2 root step0 at context0    one context per slot that lives when the epoch begins
 //! step0                                    `step1 as step0`: the same nodes
 //! slot 0                                   the slot's nodes, from 1; numbers may be left out

@@ -27,6 +27,15 @@ fn for_each(archive: &mut Archive, mut visit: impl FnMut(&mut TextId)) {
     for gap in &mut archive.gaps {
         visit(&mut gap.reason);
     }
+    for undefined in &mut archive.undefined {
+        visit(&mut undefined.place.function);
+        visit(&mut undefined.place.file);
+        visit(&mut undefined.what);
+        undefined.condition.iter_mut().for_each(&mut visit);
+        for value in &mut undefined.input {
+            visit(&mut value.name);
+        }
+    }
     for site in &mut archive.sites {
         visit(&mut site.function);
         for position in std::iter::once(&mut site.position).chain(&mut site.inlined_at) {

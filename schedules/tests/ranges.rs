@@ -19,19 +19,19 @@ fn refused(change: impl FnOnce(&mut Archive), error: &str) {
 fn ids_are_in_range() {
     refused(
         |a| a.gaps[0].reason = TextId(999),
-        "gap 0 names text 999, but there are 17",
+        "gap 0 names text 999, but there are 22",
     );
     refused(
         |a| a.sites[3].position.file = TextId(999),
-        "site 3 names text 999, but there are 17",
+        "site 3 names text 999, but there are 22",
     );
     refused(
         |a| a.objects[2].name = TextId(999),
-        "object 2 names text 999, but there are 17",
+        "object 2 names text 999, but there are 22",
     );
     refused(
         |a| a.objects[2].memory = TextId(999),
-        "object 2 names text 999, but there are 17",
+        "object 2 names text 999, but there are 22",
     );
     refused(
         |a| a.pairs[0].mutex = ObjectId(4),
@@ -48,6 +48,14 @@ fn ids_are_in_range() {
     refused(
         |a| a.plan.markers[0] = SiteId(9),
         "plan 0 names site 9, but there are 9",
+    );
+    refused(
+        |a| a.plan.callbacks[0].site = SiteId(9),
+        "plan 0 names site 9, but there are 9",
+    );
+    refused(
+        |a| a.undefined[0].input[1].name = TextId(99),
+        "undefined 0 names text 99, but there are 22",
     );
     refused(
         |a| a.epochs[0].contexts[0] = ContextId(4),

@@ -79,6 +79,11 @@ fn tables() {
         expect!["rule 4: the plan lacks site10, which an elastic branch needs"],
     );
     with(
+        "plan marker @a.c:15",
+        "plan marker @a.c:15\nplan callback @a.c:15 argument 3 f\nplan callback @a.c:15",
+        expect!["rule 4: the plan has site5 twice"],
+    );
+    with(
         "plan decision @a.c:12",
         "plan decision @a.c:12\nplan decision @a.c:34",
         expect!["rule 4: the plan has site10 twice"],

@@ -38,11 +38,12 @@ const VERSIONS: &[Recorded] = &[
         operations: (49, 17_377_248_181_225_620_602),
         primitives: (160, 16_194_193_804_412_626_177),
     },
-    // Questions before calls, exits of loops, where objects lie, which mutexes waits give up, and who waits for whom at the beginning of an epoch.
+    // Questions before calls, exits of loops, functions that call back, undefined behaviour, where objects lie, which mutexes waits give up, and who
+    // waits for whom at the beginning of an epoch.
     Recorded {
         version: 3,
-        header: 14_498_012_025_084_392_530,
-        body: 7_573_875_325_333_095_998,
+        header: 1_575_245_143_213_769_307,
+        body: 4_924_394_498_766_754_043,
         operations: (54, 2_636_313_861_424_359_635),
         primitives: (168, 3_831_488_628_356_204_237),
     },

@@ -180,3 +180,29 @@ fn wrong_arguments_need_no_schedule() {
     let archive = check("bad_arguments", &[(&["3", "7"], "5\n")]);
     assert_eq!(archive.steps.len(), 1, "one schedule");
 }
+
+/// How often a function of the library calls back is decided late, each time.
+#[test]
+fn a_walk_that_locks_at_each_file() {
+    let shop = Workshop::with(&["walk_locks.c"]);
+    shop.heddle(["build", "walk_locks.c", "-o", "walk"])
+        .exits(0);
+    let archive = Archive::read(&shop.path("walk.heddle")).expect("written by the command");
+    assert_eq!(archive.epochs.len(), 2, "the walk and what is before it");
+    assert!(archive.gaps.is_empty());
+    assert_eq!(archive.plan.callbacks.len(), 1);
+    std::fs::create_dir(shop.path("files")).expect("a folder");
+    for count in 0..5 {
+        for seed in 1..=2 {
+            let options = format!("jitter={seed}:trace=run.trace");
+            let run = shop.run("walk", &["files"], &options).exits(0);
+            assert_eq!(run.stdout, format!("0 {count} 3\n"));
+            shop.heddle(["conform", "walk.heddle", "run.trace"])
+                .exits(0);
+        }
+        shop.write(&format!("files/{count}"), "");
+    }
+    assert_eq!(shop.run("walk", &[], "").exits(0).stdout, "0 0 3\n");
+    let none = shop.run("walk", &["none"], "").exits(0);
+    assert_eq!(none.stdout, "-1 0 3\n");
+}

@@ -124,6 +124,24 @@ pub fn reads_options(symbol: &str) -> bool {
     READ_OPTIONS.contains(&symbol)
 }
 
+/// Does the function keep the functions it is given, and calls them when it has long returned?
+pub fn calls_later(symbol: &str) -> bool {
+    const LATER: &[&str] = &[
+        "atexit",
+        "at_quick_exit",
+        "on_exit",
+        "__cxa_atexit",
+        "__cxa_thread_atexit",
+        "fts_open",
+        "signal",
+        "bsd_signal",
+        "sysv_signal",
+        "__sysv_signal",
+        "sigset",
+    ];
+    LATER.contains(&symbol)
+}
+
 /// All rows, in the order of the table.
 pub fn rows() -> &'static [LibraryFunction] {
     rows::ROWS

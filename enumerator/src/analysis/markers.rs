@@ -9,7 +9,8 @@
 //! - loops that only create, join or detach threads (live threads are bounded).
 //!
 //! A loop is *covered* when every way around passes a marker placed further inside or in a called function. Functions that call
-//! each other and synchronize get markers at entry, enough to break every cycle of calls (main leaves recursion out).
+//! each other and synchronize get markers at entry, enough to break every cycle of calls (main leaves recursion out). So do functions
+//! that the library calls back: the library's loop around them has no other place.
 //!
 //! Barriers count as markers only if the caller says so: whoever passes `true` must let epochs end at them.
 
@@ -31,6 +32,8 @@ pub enum Why {
     Loop(LoopId),
     /// The function may call itself and synchronizes; the block is its entry.
     Recursion,
+    /// The library calls the function back, any number of times, and it synchronizes; the block is its entry.
+    CalledBack,
 }
 
 /// A marker: at the beginning of the block.
@@ -81,6 +84,9 @@ pub fn place(facts: &Facts, barriers: bool) -> Markers {
         facts,
         barriers,
         kinds: vec![Kinds::default(); edges.len()],
+        called_back: (facts.all_called_back().values())
+            .flat_map(|back| back.functions.iter().map(|(_, function)| *function))
+            .collect(),
         covered: vec![false; edges.len()],
         blocks: BTreeMap::new(),
         markers: Markers::default(),
@@ -110,6 +116,8 @@ struct Placer<'a> {
     facts: &'a Facts,
     barriers: bool,
     kinds: Vec<Kinds>,
+    /// Functions that the library calls back and that synchronize.
+    called_back: BTreeSet<FuncId>,
     /// Functions that pass a marker on every way from entry to return.
     covered: Vec<bool>,
     /// Blocks with markers, by function.
@@ -126,6 +134,9 @@ impl Placer<'_> {
             self.break_cycles(group, edges);
         }
         for func in members {
+            if self.called_back.contains(&func) {
+                self.put(func, BlockId(0), Why::CalledBack);
+            }
             self.loops(func);
             self.covered[func.index()] = self.is_covered(func);
         }

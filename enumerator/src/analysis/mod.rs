@@ -6,6 +6,7 @@
 //! Deliberately absent: anything that depends on inputs, schedules or threads alive at a given moment.
 
 pub mod acquisitions;
+pub mod called_back;
 pub mod cfg;
 mod components;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use std::sync::OnceLock;
 use schedules::ids::Id;
 
 use crate::model::{BlockId, Callee, FuncId, InstrId, Module, Value};
+pub use called_back::CalledBack;
 pub use cfg::{Cfg, LoopId};
 use components::components;
 use effects::blocks::{Gatherer, Skeleton};
@@ -64,6 +66,7 @@ pub struct Facts {
     /// Functions that may call themselves, directly or not.
     recursive: Vec<bool>,
     nobody: Callees,
+    called_back: BTreeMap<(FuncId, InstrId), CalledBack>,
     markers: OnceLock<Markers>,
 }
 
@@ -92,9 +95,11 @@ impl Facts {
             functions,
             sizes,
             nobody: Callees::default(),
+            called_back: BTreeMap::new(),
             markers: OnceLock::new(),
         };
         facts.sum_functions(module, &declared);
+        facts.called_back = called_back::find(module, &facts);
         facts
     }
 
@@ -117,6 +122,26 @@ impl Facts {
             .callbacks
             .get(&(f, call))
             .unwrap_or(&self.nobody)
+    }
+
+    /// Whom the library function called here may call while it runs, if some of them synchronize and that is followed.
+    pub fn called_back(&self, f: FuncId, call: InstrId) -> Option<&CalledBack> {
+        self.called_back.get(&(f, call))
+    }
+
+    /// All calls of library functions whose calls back are followed.
+    pub fn all_called_back(&self) -> &BTreeMap<(FuncId, InstrId), CalledBack> {
+        &self.called_back
+    }
+
+    /// Is running the call, with all that it runs before it returns, without synchronization?
+    pub fn is_silent(&self, module: &Module, f: FuncId, call: InstrId) -> bool {
+        let direct = self.callees(f, call);
+        let silent = |target: &FuncId| self.effects(*target).sync == SyncEffect::None;
+        !direct.unknown
+            && !self.callbacks(f, call).unknown
+            && direct.known.iter().all(silent)
+            && self.run_by(module, f, call).iter().all(silent)
     }
 
     /// Functions that the call may start as threads.

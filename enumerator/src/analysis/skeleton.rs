@@ -279,12 +279,15 @@ impl Printer<'_> {
         depth: usize,
     ) -> Option<BlockId> {
         self.lines.push((Some(block), 0, String::new()));
-        let recursion =
-            self.facts.markers().iter().any(|(func, at, why)| {
-                *func == self.func && *at == block && *why == Why::Recursion
-            });
-        if recursion {
-            self.line(depth, "// marker: recursion".to_owned());
+        for (func, at, why) in self.facts.markers() {
+            let text = match why {
+                Why::Recursion => "// marker: recursion",
+                Why::CalledBack => "// marker: called back by the library",
+                Why::Loop(_) => continue,
+            };
+            if (*func, *at) == (self.func, block) {
+                self.line(depth, text.to_owned());
+            }
         }
         for (id, instr) in self.function.block_instrs(block) {
             if let Some(text) = self.call_line(id, instr) {

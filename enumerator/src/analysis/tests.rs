@@ -256,6 +256,7 @@ fn markers(source: &str) -> String {
         let why = match why {
             super::Why::Loop(_) => "loop",
             super::Why::Recursion => "recursion",
+            super::Why::CalledBack => "called back",
         };
         text += &format!("{} {why} {}\n", module.functions[*f].name, line(*f, *block));
     }
@@ -325,4 +326,40 @@ fn recursion_has_its_marker_at_entry() {
          void even(int i) { if (i) odd(i - 1); }
          void f(int i) { even(i); }",
     ));
+}
+
+#[test]
+fn functions_that_the_library_calls_back() {
+    let source = "int up(const void *a, const void *b) { pthread_mutex_lock(&m); pthread_mutex_unlock(&m); return 0; }
+         int plain(const void *a, const void *b) { return a < b; }
+         int (*by)(const void *, const void *);
+         void f(int i) {
+           by = i ? up : plain;
+           qsort(a, 9, 4, by);
+           qsort(a, 9, 4, plain);
+           if (i > 1) atexit((void (*)(void))up); }";
+    expect_test::expect![[r#"
+        up called back 1
+    "#]]
+    .assert_eq(&markers(source));
+    let (module, facts) = facts(source);
+    let f = func(&module, "f");
+    let calls: Vec<_> = facts.all_called_back().iter().collect();
+    let [((caller, _), back)] = calls.as_slice() else {
+        panic!("{calls:?}");
+    };
+    assert_eq!(*caller, f);
+    assert_eq!(back.functions, [(3, func(&module, "up"))]);
+    assert_eq!(back.silent, [func(&module, "plain")]);
+    for (id, instr) in module.functions[f].instrs.iter() {
+        if instr.call().is_some() {
+            let called_back = facts.called_back(f, id).is_some();
+            let registers = instr.call().is_some_and(|call| call.args.len() == 1);
+            assert_eq!(
+                facts.is_silent(&module, f, id),
+                !called_back && !registers,
+                "{id}"
+            );
+        }
+    }
 }

@@ -32,7 +32,7 @@ impl Explorer<'_, '_> {
         outcomes: &[(u32, Expr)],
     ) -> bool {
         let branch = self.engine.branch_at(&path.world.state, slot);
-        if self.wants_elastic(path, slot, outcomes, branch) {
+        if !self.calls_back(branch) && self.wants_elastic(path, slot, outcomes, branch) {
             let Err(why) = self.elastic(path, slot, outcomes, branch) else {
                 return true;
             };
@@ -47,6 +47,12 @@ impl Explorer<'_, '_> {
         false
     }
 
+    /// Is this no branch, but a call of the library that calls functions back? Each such call is a node.
+    fn calls_back(&self, branch: (FuncId, InstrId)) -> bool {
+        let facts = self.engine.facts;
+        facts.called_back(branch.0, branch.1).is_some()
+    }
+
     /// Forks.
     pub(super) fn decide(
         &mut self,
@@ -57,19 +63,20 @@ impl Explorer<'_, '_> {
         self.tally.decisions += 1;
         self.live.counts.decisions.fetch_add(1, Ordering::Relaxed);
         self.decided_in_loops(&path, slot);
-        self.note_rigid(&path, slot, &outcomes);
         let branch = self.engine.branch_at(&path.world.state, slot);
-        if let Some(step) = self.early(&mut path, slot, &outcomes, branch) {
-            return step;
-        }
-        let asked = self.marked.is_told(&branch);
-        if self.closing && !asked && !self.marked.decisions.contains(&branch) {
-            return self.closing_leaf(&mut path, branch);
+        if !self.calls_back(branch) {
+            self.note_rigid(&path, slot, &outcomes);
+            if let Some(step) = self.early(&mut path, slot, &outcomes, branch) {
+                return step;
+            }
+            if !self.marked.is_told(&branch) {
+                if self.closing && !self.marked.decisions.contains(&branch) {
+                    return self.closing_leaf(&mut path, branch);
+                }
+                self.found.decisions.insert(branch);
+            }
         }
         self.tally.late += 1;
-        if !asked {
-            self.found.decisions.insert(branch);
-        }
         let fragment = self.fragment(&mut path.world);
         let mut arms = Vec::new();
         for (outcome, condition) in &outcomes {
@@ -83,7 +90,10 @@ impl Explorer<'_, '_> {
             });
         }
         let site = self.site(SiteRef::Instr(branch.0, branch.1));
-        let (condition, why) = self.explain(&outcomes);
+        let (condition, why) = match self.calls_back(branch) {
+            true => self.explain_call(branch, &outcomes),
+            false => self.explain(&outcomes),
+        };
         let next = Next::Late {
             slot: slot as u16,
             site,
@@ -103,10 +113,15 @@ impl Explorer<'_, '_> {
         outcome: u32,
         condition: Expr,
     ) {
-        if self.marked.is_node(&branch) || self.found.decisions.contains(&branch) {
+        let calls_back = self.calls_back(branch);
+        if calls_back || self.marked.is_node(&branch) || self.found.decisions.contains(&branch) {
             let kind = NodeKind {
                 site: SiteRef::Instr(branch.0, branch.1),
-                op: NodeOp::Branch,
+                op: if calls_back {
+                    NodeOp::Outcome
+                } else {
+                    NodeOp::Branch
+                },
                 subject: Subject::Outcome(outcome),
                 serial: false,
             };
@@ -218,6 +233,7 @@ impl Explorer<'_, '_> {
         let branch = self.engine.branch_at(&path.world.state, slot);
         // An instrumented branch is a node whichever way it goes.
         let instrumented = self.engine.watched.contains(&branch)
+            || self.calls_back(branch)
             || self.marked.is_told(&branch)
             || self.found.decisions.contains(&branch)
             || self.found.elastic.contains(&branch);
@@ -262,7 +278,9 @@ impl Explorer<'_, '_> {
             Stop::Returned => world.threads[slot].created_at.is_none(),
             Stop::Branch { outcomes } if branches > 0 => {
                 let branch = self.engine.branch_at(&side, slot);
-                let watched = self.engine.watched.contains(&branch) || self.marked.is_node(&branch);
+                let watched = self.engine.watched.contains(&branch)
+                    || self.calls_back(branch)
+                    || self.marked.is_node(&branch);
                 let side = World {
                     state: side,
                     ..world.clone()
@@ -283,6 +301,28 @@ impl Explorer<'_, '_> {
             origin.is_some_and(|origin| origin.availability() == Availability::Early)
         };
         pool.size(condition) <= MAX_EARLY_SIZE && pool.support(condition).iter().all(early)
+    }
+
+    /// What a function of the library may do next, and why that is late.
+    fn explain_call(&self, at: (FuncId, InstrId), outcomes: &[(u32, Expr)]) -> (String, String) {
+        let module = self.engine.module;
+        let instr = &module.functions[at.0].instrs[at.1];
+        let symbol = instr
+            .call()
+            .and_then(|call| self.engine.direct_name(&call.callee));
+        let symbol = symbol.unwrap_or_default();
+        let back = self.engine.facts.called_back(at.0, at.1);
+        let functions = back.map_or(&[][..], |back| &back.functions);
+        let ways = outcomes.iter().map(|(outcome, _)| match outcome {
+            0 => "returns (0)".to_owned(),
+            called => {
+                let (_, function) = functions[*called as usize - 1];
+                format!("calls {} ({called})", module.functions[function].name)
+            }
+        });
+        let ways: Vec<String> = ways.collect();
+        let why = "it is known only when it happens".to_owned();
+        (format!("{symbol} {}", ways.join(" or ")), why)
     }
 
     /// The condition of a late decision, and why it is late.

@@ -130,11 +130,7 @@ impl Explorer<'_, '_> {
         let facts = self.engine.facts;
         let function = &self.engine.module.functions[func];
         let join = facts.cfg(func).join(block);
-        let synchronizes = |id: InstrId| {
-            let callees = facts.callees(func, id);
-            let quiet = |callee: &FuncId| facts.effects(*callee).sync == SyncEffect::None;
-            callees.unknown || !callees.known.iter().all(quiet)
-        };
+        let synchronizes = |id: InstrId| !facts.is_silent(self.engine.module, func, id);
         outcomes.iter().any(|(outcome, _)| {
             let mut seen = BTreeSet::new();
             let mut work = vec![function.blocks[block].succs[*outcome as usize]];

@@ -1,7 +1,8 @@
 //! From the search's names to the archive's: sites, fragments, the plan.
 
 use schedules::archive::{
-    Candidate, Exits, FragmentId, Position, Question, Site, SiteId, SiteKind, Way,
+    Callback, CalledBack, Candidate, Exits, FragmentId, Position, Question, Site, SiteId, SiteKind,
+    Way,
 };
 use schedules::primitives::lookup;
 use schedules::{ArchiveBuilder, BuildNode, Elastic};
@@ -136,6 +137,18 @@ pub(super) fn plan(builder: &mut ArchiveBuilder, module: &Module, facts: &Facts,
             site,
             join_block: join.0,
         });
+    }
+    for ((func, id), back) in facts.all_called_back() {
+        let site = site(builder, module, SiteRef::Instr(*func, *id));
+        let functions = back
+            .functions
+            .iter()
+            .map(|(argument, function)| CalledBack {
+                argument: *argument,
+                symbol: module.functions[*function].name.clone(),
+            });
+        let functions = functions.collect();
+        builder.plan.callbacks.push(Callback { site, functions });
     }
 }
 

@@ -232,6 +232,15 @@ impl Explorer<'_, '_> {
     pub(super) fn decided_in_loops(&mut self, path: &Path, slot: usize) {
         let facts = self.engine.facts;
         let mut again = Vec::new();
+        let frame = path.world.state.frame(slot);
+        if let Some(back) = facts.called_back(frame.func, frame.next) {
+            let entries = back.functions.iter().map(|(_, f)| (*f, BlockId(0)));
+            let often = |(func, entry): &(FuncId, BlockId)| {
+                let visits = path.visits.get(&(slot, *func, *entry));
+                visits.is_some_and(|count| *count >= 2)
+            };
+            again.extend(entries.filter(often));
+        }
         for frame in &path.world.state.threads[slot].frames {
             let loops = &facts.cfg(frame.func).loops;
             for (&(visitor, func, header), &count) in &path.visits {

@@ -176,7 +176,7 @@ impl Engine<'_> {
         )))
     }
 
-    fn forget_callee(&mut self, state: &mut State, at: At, callee: FuncId) {
+    pub(super) fn forget_callee(&mut self, state: &mut State, at: At, callee: FuncId) {
         let site = self.module.functions[at.0].instrs[at.1].site;
         self.forget_left_by(state, callee, site);
     }
@@ -258,7 +258,9 @@ impl Engine<'_> {
         if row.ends {
             return Some(Stop::Ended);
         }
-        let site = self.module.functions[at.0].instrs[at.1].site;
+        if let Some(stop) = self.ask_library(state, slot, at, row, call) {
+            return Some(stop);
+        }
         for callback in row.calls {
             let Some(value) = call.args.get(*callback as usize) else {
                 continue;
@@ -267,6 +269,22 @@ impl Engine<'_> {
                 return Some(stop);
             }
         }
+        self.library_writes(state, slot, at, row, call);
+        let result = self.library_result(state, slot, at, row, call);
+        self.finish(state, slot, result);
+        None
+    }
+
+    /// Forgets what a library function may write, by its row.
+    pub(super) fn library_writes(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        at: At,
+        row: &LibraryFunction,
+        call: &Call,
+    ) {
+        let site = self.module.functions[at.0].instrs[at.1].site;
         for (index, value) in call.args.iter().enumerate() {
             let written = row.writes.contains(&(index as u8))
                 || (row.writes_rest && index >= self.declared(call));
@@ -288,7 +306,19 @@ impl Engine<'_> {
         if reads_options(row.symbol) {
             state.options = None;
         }
-        let result = match row.returns {
+    }
+
+    /// What a library function returns, by its row.
+    pub(super) fn library_result(
+        &mut self,
+        state: &mut State,
+        slot: usize,
+        at: At,
+        row: &LibraryFunction,
+        call: &Call,
+    ) -> Option<Val> {
+        let site = self.module.functions[at.0].instrs[at.1].site;
+        match row.returns {
             Returns::Nothing => None,
             Returns::Arg(index) => {
                 // Somewhere into the argument's object, or null.
@@ -312,9 +342,7 @@ impl Engine<'_> {
             Returns::Value | Returns::Static => {
                 self.unknown_result(at, &format!("{}()", row.symbol))
             }
-        };
-        self.finish(state, slot, result);
-        None
+        }
     }
 
     /// Functions that return one of their arguments return exactly that, or search in it.
@@ -339,35 +367,6 @@ impl Engine<'_> {
             Callee::Direct(callee) => self.module.functions[callee].args.len(),
             _ => 0,
         }
-    }
-
-    /// The library calls a function of the program, any number of times.
-    fn call_back(
-        &mut self,
-        state: &mut State,
-        slot: usize,
-        at: At,
-        symbol: &str,
-        value: &Value,
-    ) -> Option<Stop> {
-        let pointer = self.scalar(state, slot, value, &Type::Ptr);
-        for target in self.resolve(pointer) {
-            let Place::Object(object, _) = target.place else {
-                continue;
-            };
-            let AbstractObject::Function(callee) = self.objects.info(object).kind else {
-                continue;
-            };
-            if self.facts.effects(callee).sync != SyncEffect::None {
-                return Some(Stop::Gap(format!(
-                    "`{symbol}`, called at {}, calls back `{}`, which synchronizes",
-                    self.place(at.0, at.1),
-                    self.module.functions[callee].name
-                )));
-            }
-            self.forget_callee(state, at, callee);
-        }
-        None
     }
 
     /// Forgets the objects that a pointer may point to.

@@ -179,12 +179,13 @@ impl Engine<'_> {
             silent &= !self.told.contains(&(func, next));
             for (id, instr) in function.block_instrs(next) {
                 if instr.call().is_some() {
-                    let callees = facts.callees(func, id);
-                    let quiet = |callee: &FuncId| {
+                    let callees = &facts.callees(func, id).known;
+                    let leaves = |callee: &FuncId| {
                         let name = &self.module.functions[*callee].name;
-                        facts.effects(*callee).sync == SyncEffect::None && !leaves_frames(name)
+                        leaves_frames(name)
                     };
-                    silent &= !callees.unknown && callees.known.iter().all(quiet);
+                    silent &= facts.is_silent(self.module, func, id);
+                    silent &= !callees.iter().any(leaves);
                 }
             }
         }

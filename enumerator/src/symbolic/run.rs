@@ -17,7 +17,8 @@ use crate::model::{BlockId, Callee, FuncId, InstrId, InstrKind, Type};
 pub enum Stop {
     /// It stands before a call of an enforced primitive (row of the table).
     Sync { primitive: u16 },
-    /// It stands before a branch that it may take either way: successor ordinal and condition.
+    /// It stands before a branch that it may take either way: successor ordinal and condition. Or at a call of the library that calls
+    /// functions back: 0 for its return, k + 1 for a call of the k-th function.
     Branch { outcomes: Vec<(u32, Expr)> },
     /// It stands at a marker.
     Marker,
@@ -262,7 +263,7 @@ impl Engine<'_> {
         frame.entered = Some(from);
     }
 
-    /// Takes a way out of a branch.
+    /// Takes a way out of a branch, or on in a call that calls functions back.
     pub fn take(&mut self, state: &mut State, slot: usize, outcome: u32) {
         let (func, id, instr) = self.current(state, slot);
         if let Some(trace) = &mut self.trace {
@@ -275,6 +276,9 @@ impl Engine<'_> {
         if self.questions.contains((func, id)) {
             state.thread_mut(slot).answered = true;
             return;
+        }
+        if instr.call().is_some() {
+            return self.take_in_library(state, slot, outcome);
         }
         let target = instr.kind.successors()[outcome as usize];
         self.goto(state, slot, target);
@@ -291,6 +295,11 @@ impl Engine<'_> {
         thread.frames.pop();
         if thread.frames.is_empty() {
             thread.result = value;
+            return;
+        }
+        let frame = state.frame(slot);
+        if self.facts.called_back(frame.func, frame.next).is_some() {
+            // The library has called the function, and may call again.
             return;
         }
         self.finish(state, slot, value);

@@ -1,8 +1,8 @@
 //! Prepared bitcode and archive to bitcode that follows the archive.
 //!
 //! Inserts what the archive's plan and the runtime's contract in `ARCHITECTURE.md` name, and nothing else. Calls inserted
-//! before the same instruction stand in this order: shadow stores, `heddle_arms_end` (inner regions first), `heddle_enter_main`,
-//! `heddle_marker`, `heddle_decide`, `heddle_arm`, then the stores that questions need.
+//! before the same instruction stand in this order: `heddle_called_back` of the call before it, shadow stores, `heddle_arms_end` (inner regions first),
+//! `heddle_enter_main`, `heddle_marker`, `heddle_decide`, `heddle_arm`, then the stores that questions need.
 //!
 //! **Invariant:** all places are resolved to handles on the unchanged module ([`Sites`]) before the first insertion, so that
 //! ordinals of the archive keep their meaning. Joins replace phis and synchronization calls are replaced: shadow stores, which may read
@@ -11,6 +11,7 @@
 //! Deliberately absent: choice. A site of the plan that the bitcode does not have is an error, never skipped.
 
 mod branches;
+mod callbacks;
 mod edges;
 mod elastic;
 mod exits;
@@ -58,6 +59,7 @@ pub fn instrument(
 
     let sites = Sites::resolve(&module, archive)?;
     let hooks = Hooks::new(&module);
+    callbacks::insert(&hooks, &sites, archive)?;
     program::insert_shadow_stores(&hooks, &sites, archive)?;
     exits::insert(&hooks, &sites, archive)?;
     elastic::insert_ends(&hooks, &sites, archive)?;

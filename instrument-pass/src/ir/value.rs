@@ -71,6 +71,11 @@ impl<'m> Type<'m> {
         }
     }
 
+    /// Does a function of this type take more arguments than it declares?
+    pub fn is_variadic(self) -> bool {
+        ffi!(LLVMIsFunctionVarArg(self.0)) != 0
+    }
+
     /// Result type of a function type.
     pub fn return_type(self) -> Type<'m> {
         debug_assert!(self.kind() == LLVMTypeKind::LLVMFunctionTypeKind);

@@ -1,6 +1,6 @@
 use expect_test::expect;
 use instrument_pass::{Bitcode, Error, InstrumentOptions, instrument};
-use schedules::{Archive, Elastic, Register, RegisterKind, Root, Shadow};
+use schedules::{Archive, Callback, CalledBack, Elastic, Register, RegisterKind, Root, Shadow};
 
 use crate::{archive_of, body, prepared, site};
 
@@ -284,4 +284,65 @@ fn outcome_of_a_switch() {
           %9 = select i1 %4, i32 %8, i32 0
           call void @heddle_decide(i32 0, i32 %9)"#]]
     .assert_eq(&head.join("\n"));
+}
+
+/// A function that the call names, one that only may be meant, and one that others call, too.
+#[test]
+fn functions_that_are_called_back() {
+    let prepared = prepared(
+        r#"
+        #include <pthread.h>
+        #include <stdlib.h>
+        pthread_mutex_t m;
+        int up(const void *a, const void *b) {
+            pthread_mutex_lock(&m);
+            pthread_mutex_unlock(&m);
+            return a < b;
+        }
+        int (*by)(const void *, const void *) = up;
+        int f(int *a, int n) {
+            qsort(a, n, 4, up);
+            qsort(a, n, 4, by);
+            return up(a, a);
+        }
+        int main(int argc, char **argv) { return f(&argc, 1); }"#,
+    );
+    let mut archive = archive_of(&prepared);
+    for (index, row) in crate::sites(&prepared).iter().enumerate() {
+        if row.text.ends_with("@qsort") {
+            archive.plan.callbacks.push(Callback {
+                site: schedules::SiteId(u32::try_from(index).expect("few")),
+                functions: vec![CalledBack {
+                    argument: 3,
+                    symbol: "up".to_owned(),
+                }],
+            });
+        }
+    }
+    let instrumented = apply(&prepared, &archive);
+    expect![[r#"
+        %3 = sext i32 %1 to i64
+        call void @qsort(ptr noundef %0, i64 noundef %3, i64 noundef 4, ptr noundef nonnull @heddle.back.3.1)
+        call void @heddle_called_back(i32 3, i32 0)
+        %4 = load ptr, ptr @by, align 8
+        %5 = icmp eq ptr %4, @up
+        %6 = select i1 %5, ptr @heddle.back.4.1, ptr %4
+        call void @qsort(ptr noundef %0, i64 noundef %3, i64 noundef 4, ptr noundef %6)
+        call void @heddle_called_back(i32 4, i32 0)
+        %7 = call i32 @up(ptr noundef %0, ptr noundef %0)
+        ret i32 %7
+    "#]]
+    .assert_eq(&body(&instrumented, "f"));
+    expect![[r#"
+        call void @heddle_called_back(i32 3, i32 1)
+        %3 = call i32 @up(ptr %0, ptr %1)
+        ret i32 %3
+    "#]]
+    .assert_eq(&body(&instrumented, "heddle.back.3.1"));
+    archive.plan.callbacks[0].functions[0].argument = 4;
+    let error = instrument(&prepared, &archive, &InstrumentOptions::default());
+    assert!(
+        matches!(error, Err(Error::OtherProgram { .. })),
+        "{error:?}"
+    );
 }

@@ -80,6 +80,20 @@ extern "C" fn heddle_decide(site: u32, outcome: u32) {
     }
 }
 
+/// A function outside the program calls back into it (outcome k + 1: the k-th function of the plan), or has returned (0).
+#[unsafe(no_mangle)]
+extern "C" fn heddle_called_back(site: u32, outcome: u32) {
+    let found = Found {
+        op: NodeOp::Outcome,
+        site,
+        outcome: Some(outcome),
+    };
+    let block = node::enter_slowly(block::current(), found);
+    if !block.is_null() {
+        node::leave(block);
+    }
+}
+
 /// An elastic branch takes `outcome`: skip to its arm, if it has one.
 #[unsafe(no_mangle)]
 extern "C" fn heddle_arm(site: u32, outcome: u32) {

@@ -7,7 +7,7 @@ use super::lex::{Name, Quoted};
 use super::{op_name, predicates};
 use crate::archive::{
     Archive, Candidate, Edge, EpochId, FORMAT_VERSION, Next, Node, Object, ObjectId, Position,
-    RegisterKind, SiteId, SiteKind, StepId, Stuck, TextId,
+    RegisterKind, SiteId, SiteKind, StepId, Stuck, TextId, Undefined,
 };
 use crate::ids::Id;
 use crate::paths::Counts;
@@ -190,6 +190,33 @@ impl<'a> Dump<'a> {
             let site = gap.site.map_or(String::new(), |site| self.sites(&[site]));
             line!(self, "gap{index} {}{site}", self.quoted(gap.reason));
         }
+        self.title(archive.undefined.len());
+        for undefined in &archive.undefined {
+            self.undefined(undefined);
+        }
+    }
+
+    fn undefined(&mut self, undefined: &Undefined) {
+        let certainty = if undefined.certain {
+            "certain"
+        } else {
+            "possible"
+        };
+        let mut line = format!(
+            "undefined {} {certainty} in {} {} {}",
+            undefined.kind.code(),
+            Name(self.text(undefined.place.function)),
+            self.position(&undefined.place),
+            self.quoted(undefined.what)
+        );
+        for conjunct in &undefined.condition {
+            let _ = write!(line, " if {}", self.quoted(*conjunct));
+        }
+        for value in &undefined.input {
+            let (name, value) = (self.quoted(value.name), Quoted(&value.value));
+            let _ = write!(line, " input {name} {value}");
+        }
+        line!(self, "{line}");
     }
 
     /// An empty line before a table that has rows.
@@ -246,7 +273,7 @@ impl<'a> Dump<'a> {
         let plan = &self.archive.plan;
         let sites =
             plan.markers.len() + plan.decisions.len() + plan.questions.len() + plan.exits.len();
-        self.title(sites + plan.elastic.len() + plan.unordered.len());
+        self.title(sites + plan.elastic.len() + plan.unordered.len() + plan.callbacks.len());
         for site in &plan.markers {
             line!(self, "plan marker {}", self.naming.site(*site));
         }
@@ -288,6 +315,22 @@ impl<'a> Dump<'a> {
         }
         for site in &plan.unordered {
             line!(self, "plan unordered {}", self.naming.site(*site));
+        }
+        for callback in &plan.callbacks {
+            let mut functions = String::new();
+            for called in &callback.functions {
+                let _ = write!(
+                    functions,
+                    " argument {} {}",
+                    called.argument,
+                    Name(&called.symbol)
+                );
+            }
+            line!(
+                self,
+                "plan callback {}{functions}",
+                self.naming.site(callback.site)
+            );
         }
     }
 

@@ -7,9 +7,10 @@ use super::lex::{self, ParseError, Words, Wrong};
 use super::parse_steps::OpenStep;
 use super::{op_name, predicates};
 use crate::archive::{
-    Archive, Candidate, Context, ContextId, Elastic, Epoch, Exits, FORMAT_VERSION, Gap, Object,
-    ObjectId, Position, Predicate, Question, Register, RegisterKind, Root, RootId, Shadow, Site,
-    SiteId, SiteKind, Statistic, StepId, TextId, WaitPair, Way,
+    Archive, Callback, CalledBack, Candidate, Context, ContextId, Elastic, Epoch, Exits,
+    FORMAT_VERSION, Gap, InputValue, Object, ObjectId, Position, Predicate, Question, Register,
+    RegisterKind, Root, RootId, Shadow, Site, SiteId, SiteKind, Statistic, StepId, TextId,
+    Undefined, UndefinedKind, WaitPair, Way,
 };
 use crate::builder::context_hash;
 use crate::ids::Id;
@@ -90,6 +91,7 @@ impl Parser {
             }
             "identity" => self.identity(words)?,
             "plan" => self.plan(words)?,
+            "undefined" => self.undefined(words)?,
             "slot" => {
                 self.open("a lane")?;
                 self.slot = Some(words.number("a slot")?);
@@ -324,6 +326,43 @@ impl Parser {
         })
     }
 
+    fn undefined(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
+        let code = words.next("a kind of undefined behaviour")?;
+        let mut kinds = UndefinedKind::ALL.iter().copied();
+        let kind = kinds.find(|kind| kind.code() == code);
+        let kind = kind.ok_or_else(|| Wrong::Unknown {
+            what: "kind of undefined behaviour",
+            name: code.to_owned(),
+        })?;
+        let certain = words.take("certain");
+        if !certain {
+            words.word("possible")?;
+        }
+        words.word("in")?;
+        let function = words.name("a function")?;
+        let function = self.text(function);
+        let place = self.position(function, words)?;
+        let what = self.string(words)?;
+        let (mut condition, mut input) = (Vec::new(), Vec::new());
+        while words.take("if") {
+            condition.push(self.string(words)?);
+        }
+        while words.take("input") {
+            let name = self.string(words)?;
+            let value = words.string()?;
+            input.push(InputValue { name, value });
+        }
+        self.archive.undefined.push(Undefined {
+            kind,
+            place,
+            what,
+            condition,
+            input,
+            certain,
+        });
+        Ok(())
+    }
+
     fn shadow_row(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
         row_id(words, "shadow", self.archive.shadows.len())?;
         let at = self.site(words)?;
@@ -350,7 +389,8 @@ impl Parser {
     }
 
     fn plan(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
-        let kind = words.next("marker, decision, question, exits, elastic or unordered")?;
+        let kind =
+            words.next("marker, decision, question, exits, elastic, unordered or callback")?;
         let site = self.site(words)?;
         if kind == "question" {
             let question = self.question(site, words)?;
@@ -378,9 +418,13 @@ impl Parser {
                 let join_block = words.number("a block's ordinal")?;
                 plan.elastic.push(Elastic { site, join_block });
             }
+            "callback" => {
+                let functions = called_back(words)?;
+                plan.callbacks.push(Callback { site, functions });
+            }
             found => {
                 return Err(Wrong::Unexpected {
-                    expected: "marker, decision, question, exits, elastic or unordered",
+                    expected: "marker, decision, question, exits, elastic, unordered or callback",
                     found: found.to_owned(),
                 });
             }
@@ -498,6 +542,18 @@ impl Parser {
         crate::entry::fill(&mut archive);
         Ok(archive)
     }
+}
+
+/// `argument N SYMBOL`, as often as it stands there.
+fn called_back(words: &mut Words<'_>) -> Result<Vec<CalledBack>, Wrong> {
+    let mut functions = Vec::new();
+    while words.take("argument") {
+        functions.push(CalledBack {
+            argument: words.number("an argument's position")?,
+            symbol: words.name("a function")?,
+        });
+    }
+    Ok(functions)
 }
 
 fn format(words: &mut Words<'_>) -> Result<(), Wrong> {

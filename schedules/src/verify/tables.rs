@@ -160,6 +160,7 @@ fn plan(archive: &Archive, problems: &mut Problems) {
     let decisions = planned(&mut plan.decisions.iter().copied());
     let elastic = planned(&mut plan.elastic.iter().map(|elastic| elastic.site));
     planned(&mut plan.unordered.iter().copied());
+    let callbacks = planned(&mut plan.callbacks.iter().map(|callback| callback.site));
     let questions = planned(&mut plan.questions.iter().map(|question| question.site));
     let exits = planned(&mut plan.exits.iter().map(|exits| exits.site));
     // What is published before a call or behind a loop has the form of what is published before a branch.
@@ -175,6 +176,8 @@ fn plan(archive: &Archive, problems: &mut Problems) {
     for site in decisions.intersection(&elastic) {
         problems.add(Problem::PlannedTwice(*site));
     }
+    let is_primitive =
+        |site: SiteId| matches!(archive.sites[site.index()].kind, SiteKind::Sync { .. });
     let mut need = |set: &BTreeSet<SiteId>, site: SiteId, needed_as: &'static str| {
         if !set.contains(&site) {
             problems.add(Problem::NotPlanned { site, needed_as });
@@ -185,14 +188,16 @@ fn plan(archive: &Archive, problems: &mut Problems) {
             NodeOp::Marker => need(&markers, node.site, "a marker"),
             NodeOp::Branch => need(&decisions, node.site, "a branch"),
             NodeOp::Arm | NodeOp::ArmsEnd => need(&elastic, node.site, "an elastic branch"),
+            // Outcomes of timed operations are published where these are called.
+            NodeOp::Outcome if !is_primitive(node.site) => {
+                need(&callbacks, node.site, "an external that calls back");
+            }
             _ => {}
         }
     }
     for step in &archive.steps {
         if let Next::Late { site, .. } = step.next {
-            let kind = archive.sites[site.index()].kind;
-            // Outcomes of timed operations and of externals are published where these are called.
-            if !matches!(kind, SiteKind::Sync { .. } | SiteKind::Call) {
+            if !is_primitive(site) && !callbacks.contains(&site) {
                 need(&decisions, site, "a late decision");
             }
         }

@@ -58,8 +58,9 @@ impl Effort {
 pub(crate) fn with_header(body: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; HEADER_LEN];
     bytes.extend_from_slice(body);
-    // What the archive is for stands in both; what is no body has no right header anyway.
-    let header = Header::new(body, plan_digest::built_for_body(body));
+    // What the archive is for stands in both; what is no body has no right header anyway. Read from the copy: `body` may stand at an
+    // odd address, where nothing is a body.
+    let header = Header::new(body, plan_digest::built_for_body(&bytes[HEADER_LEN..]));
     bytes[..HEADER_LEN].copy_from_slice(&header.to_bytes());
     bytes
 }

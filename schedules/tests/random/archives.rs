@@ -9,9 +9,10 @@ use crate::clocks::{Clocks, Event};
 use schedules::archive::{Candidate, Exits, Question, Way};
 use schedules::primitives::{NodeOp, Operand, PRIMITIVES, Policy};
 use schedules::{
-    Archive, ArchiveBuilder, BinaryOp, BuildNode, CompareOp, ContextId, Elastic, EpochId, Held,
-    InputValue, LateArm, Next, Node, Object, ObjectId, Position, PredicateOp, Program, Register,
-    RegisterKind, Shadow, Site, SiteId, SiteKind, Statistic, StepId, Stuck,
+    Archive, ArchiveBuilder, BinaryOp, BuildNode, Callback, CalledBack, CompareOp, ContextId,
+    Elastic, EpochId, Held, InputValue, LateArm, Next, Node, Object, ObjectId, Position,
+    PredicateOp, Program, Register, RegisterKind, Shadow, Site, SiteId, SiteKind, Statistic,
+    StepId, Stuck, Undefined, UndefinedKind,
 };
 
 /// Splitmix64.
@@ -214,6 +215,14 @@ fn sites(random: &mut Random, builder: &mut ArchiveBuilder) -> Sites {
         ways: ways.collect(),
     }];
     builder.plan.unordered = vec![calls[0].0];
+    for site in many(random, builder, SiteKind::Call) {
+        let functions = (0..1 + random.below(2)).map(|_| CalledBack {
+            argument: random.below(5) as u32,
+            symbol: random.word(),
+        });
+        let functions = functions.collect();
+        builder.plan.callbacks.push(Callback { site, functions });
+    }
     Sites {
         entries,
         calls,
@@ -263,6 +272,33 @@ impl Maker {
             let reason = self.random.word();
             let site = self.random.chance(2).then_some(self.sites.create);
             self.builder.gap(&reason, site);
+        }
+        for _ in 0..self.random.below(3) {
+            let undefined = self.undefined();
+            self.builder.undefined(undefined);
+        }
+    }
+
+    fn undefined(&mut self) -> Undefined {
+        let word = self.random.word();
+        let text = self.builder.text(&word);
+        let place = Position {
+            function: text,
+            file: text,
+            line: self.random.below(90) as u32,
+            column: self.random.below(9) as u32,
+        };
+        let value = InputValue {
+            name: text,
+            value: self.random.word(),
+        };
+        Undefined {
+            kind: self.random.pick(UndefinedKind::ALL),
+            place,
+            what: text,
+            condition: vec![text; self.random.below(3)],
+            input: vec![value; self.random.below(2)],
+            certain: self.random.chance(2),
         }
     }
 
