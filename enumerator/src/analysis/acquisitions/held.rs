@@ -14,7 +14,7 @@ use crate::analysis::locks::Site;
 use crate::model::InstrId;
 
 /// Deeper than this a lock stays held.
-const DEEPEST: u8 = 2;
+pub(super) const DEEPEST: u8 = 2;
 
 /// A lock that may be held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,6 +74,14 @@ impl Grip {
             given: self.given || other.given,
             own: self.own || other.own,
         }
+    }
+
+    /// Adds what another hold of the same name knows.
+    fn learn(&mut self, other: Self) {
+        self.must |= other.must;
+        self.kept |= other.kept;
+        self.given |= other.given;
+        self.own |= other.own;
     }
 
     /// As it is where another way does not hold it.
@@ -163,16 +171,23 @@ impl State {
         }
     }
 
-    /// Adds a hold under another name; of two that become one each says what it knows.
+    /// Of holds in any order; of two that have one name each says what it knows.
+    pub(super) fn from_pairs(mut held: Vec<(HeldId, Grip)>) -> Self {
+        held.sort_unstable_by_key(|(id, _)| *id);
+        held.dedup_by(|next, known| {
+            let same = next.0 == known.0;
+            if same {
+                known.1.learn(next.1);
+            }
+            same
+        });
+        Self { held }
+    }
+
+    /// Adds a hold; of two that have one name each says what it knows.
     pub(super) fn add(&mut self, id: HeldId, grip: Grip) {
         match self.held.binary_search_by_key(&id, |(held, _)| *held) {
-            Ok(at) => {
-                let known = &mut self.held[at].1;
-                known.must |= grip.must;
-                known.kept |= grip.kept;
-                known.given |= grip.given;
-                known.own |= grip.own;
-            }
+            Ok(at) => self.held[at].1.learn(grip),
             Err(at) => self.held.insert(at, (id, grip)),
         }
     }
@@ -249,23 +264,19 @@ impl State {
     pub(super) fn recompute(&mut self, id: InstrId, names: &Names) {
         let lost = |names: &Names, held: HeldId| names.depends(&names.hold(held), id);
         if self.iter().any(|(held, _)| lost(names, held)) {
-            for (held, grip) in std::mem::take(&mut self.held) {
-                let now = if lost(names, held) {
-                    names.plain(held)
-                } else {
-                    held
-                };
-                self.add(now, grip);
-            }
+            let now = std::mem::take(&mut self.held).into_iter();
+            let now = now.map(|(held, grip)| match lost(names, held) {
+                true => (names.plain(held), grip),
+                false => (held, grip),
+            });
+            *self = Self::from_pairs(now.collect());
         }
     }
 
     /// As somebody sees it who knows no addresses of this function.
     pub(super) fn plain(&self, names: &Names) -> Vec<(Held, bool)> {
-        let mut plain = State::default();
-        for (id, grip) in self.iter() {
-            plain.add(names.plain(id), grip);
-        }
+        let plain = self.iter().map(|(id, grip)| (names.plain(id), grip));
+        let plain = State::from_pairs(plain.collect());
         let mut held: Vec<(Held, bool)> = plain
             .iter()
             .map(|(id, grip)| (names.hold(id), grip.must))

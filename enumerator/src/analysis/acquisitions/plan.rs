@@ -119,7 +119,7 @@ impl Planner<'_> {
 
     fn call(&self, func: FuncId, id: InstrId, op: Option<(NodeOp, bool)>) -> CallPlan {
         let callees = self.facts.callees(func, id);
-        let all = self.facts.run_by(self.module, func, id).into_iter();
+        let all = self.facts.run_by(func, id).iter().copied();
         let (direct, back): (Vec<FuncId>, Vec<FuncId>) = all
             .filter(|target| self.locking[target.index()])
             .partition(|target| callees.known.binary_search(target).is_ok());

@@ -13,7 +13,7 @@ use schedules::primitives::NodeOp;
 
 use super::Named;
 use super::callbacks::{Callbacks, GroupId};
-use super::held::{Grip, Held, State};
+use super::held::{DEEPEST, Grip, Held, State};
 use super::names::{Address, AddressId, HeldId, NamedId, Names};
 use super::operations::{lock_argument, takes, waits};
 use super::plan::{CallPlan, Plan, Planner, Step};
@@ -101,6 +101,8 @@ pub(super) struct Walk<'a> {
     depth: usize,
     pub(super) names: Names,
     plans: BTreeMap<FuncId, Rc<Plan>>,
+    /// What arguments of calls may name, whoever calls the function.
+    arguments: BTreeMap<(FuncId, (InstrId, u32)), NamedId>,
     /// Whether loads of a function read what no call of it writes.
     steady: BTreeMap<Site, bool>,
     pub(super) callbacks: Callbacks,
@@ -139,6 +141,7 @@ impl<'a> Walk<'a> {
             depth: 0,
             names: Names::default(),
             plans: BTreeMap::new(),
+            arguments: BTreeMap::new(),
             steady: BTreeMap::new(),
             callbacks: Callbacks::default(),
         };
@@ -193,20 +196,15 @@ impl<'a> Walk<'a> {
     /// The context that stands for many entries of a function.
     fn joined(&mut self, entry: &Entry) -> ContextId {
         let func = entry.func;
-        let mut state = State::default();
-        for (id, grip) in entry.state.iter() {
-            state.add(self.names.plain(id), grip);
-        }
         if let Some(&id) = self.rest.get(&func) {
-            if self.contexts[id].entry.state.join_entry(&state) {
+            if self.contexts[id].entry.state.join_entry(&entry.state) {
                 self.follow(id);
             }
             return id;
         }
         let id = self.open(Entry {
-            func,
             bindings: Bindings::new(),
-            state,
+            ..entry.clone()
         });
         self.rest.insert(func, id);
         self.follow(id);
@@ -458,20 +456,25 @@ impl<'a> Walk<'a> {
             let Some(value) = call.args.get(position as usize) else {
                 continue;
             };
-            bindings.insert(position, self.named(context, value));
+            bindings.insert(position, self.named(context, (id, position), value));
             if let Some(address) = address(function, value) {
                 addresses.insert(position, address);
             }
         }
-        let mut entry = State::default();
-        let mut passed = BTreeSet::new();
+        let mut entry = Vec::new();
         for (id, grip) in state.iter() {
             let held = self.names.hold(id);
-            let inside = self.inside(caller, &held, &addresses);
-            let inside = self.names.held(held.at(inside));
-            entry.add(inside, Grip::given(grip.must));
-            passed.insert(self.names.plain(inside));
+            let inside = match held.address {
+                Some(_) => {
+                    let inside = self.inside(caller, &held, &addresses);
+                    self.names.held(held.at(inside))
+                }
+                None => id,
+            };
+            entry.push((inside, Grip::given(grip.must)));
         }
+        let entry = State::from_pairs(entry);
+        let passed: Vec<HeldId> = entry.iter().map(|(id, _)| self.names.plain(id)).collect();
         let next = self.context(Entry {
             func: target,
             bindings,
@@ -493,31 +496,43 @@ impl<'a> Walk<'a> {
         exit: &State,
         addresses: &BTreeMap<u32, Address>,
     ) -> State {
-        let mut mine: BTreeMap<HeldId, Vec<(HeldId, Grip)>> = BTreeMap::new();
-        for (id, grip) in state.iter() {
-            let same = mine.entry(self.names.plain(id)).or_default();
-            same.push((id, grip));
-        }
-        let mut after = State::default();
+        let plain = |(id, grip)| (self.names.plain(id), id, grip);
+        let mut mine: Vec<(HeldId, HeldId, Grip)> = state.iter().map(plain).collect();
+        mine.sort_unstable();
+        let (mut after, mut own, mut left) = (Vec::new(), Vec::new(), Vec::new());
         for (id, grip) in exit.iter() {
             if grip.given {
-                for (old, before) in mine.get(&self.names.plain(id)).into_iter().flatten() {
+                let plain = self.names.plain(id);
+                let first = mine.partition_point(|mine| mine.0 < plain);
+                let same = mine[first..].iter().take_while(|mine| mine.0 == plain);
+                for (_, old, before) in same {
                     let still = Grip {
                         must: before.must && grip.kept,
                         kept: before.kept && grip.kept,
                         ..*before
                     };
-                    after.add(*old, still);
+                    after.push((*old, still));
                 }
             }
             if grip.own {
                 let held = self.names.hold(id);
                 let outside = self.outside(&held, addresses);
-                let outside = self.names.held(held.at(outside));
-                after.add(outside, Grip::own(grip.must && !grip.given));
+                own.push((held.at(outside), grip));
             }
         }
-        after
+        for (mut held, grip) in own {
+            // The function may not have known that it took the same again.
+            let same = after
+                .iter()
+                .map(|(old, _)| self.names.hold(*old))
+                .filter(|old| self.names.surely_same(old, held.locks, held.address));
+            let below = same.map(|old| old.depth + 1).max();
+            held.depth = held.depth.max(below.unwrap_or(0)).min(DEEPEST);
+            let id = self.names.held(held);
+            left.push((id, Grip::own(grip.must && !grip.given)));
+        }
+        left.extend(after);
+        State::from_pairs(left)
     }
 
     /// A hold's address in the words of the function that is called.
@@ -528,6 +543,9 @@ impl<'a> Walk<'a> {
         addresses: &BTreeMap<u32, Address>,
     ) -> Option<AddressId> {
         let mine = self.names.address(held.address?).clone();
+        if matches!(mine.key, Key::Global(..)) {
+            return held.address;
+        }
         for (position, given) in addresses {
             let Some(distance) = mine.key.relative(&given.key) else {
                 continue;
@@ -544,7 +562,11 @@ impl<'a> Walk<'a> {
 
     /// The address of a lock that a called function took, in the words of its caller.
     fn outside(&mut self, held: &Held, addresses: &BTreeMap<u32, Address>) -> Option<AddressId> {
-        let (position, offset) = self.names.address(held.address?).key.of_arg()?;
+        let key = &self.names.address(held.address?).key;
+        if matches!(key, Key::Global(..)) {
+            return held.address;
+        }
+        let (position, offset) = key.of_arg()?;
         let given = addresses.get(&position)?;
         let address = Address {
             key: given.key.clone().moved(offset),
@@ -565,15 +587,16 @@ impl<'a> Walk<'a> {
         state: &mut State,
     ) {
         let func = self.contexts[context].entry.func;
-        let place = lock_argument(op).and_then(|position| call.args.get(position));
-        let locks = place.map(|lock| self.named(context, lock));
+        let place = lock_argument(op)
+            .and_then(|position| Some((position as u32, call.args.get(position)?)));
+        let locks = place.map(|(position, lock)| self.named(context, (id, position), lock));
         let point = Point {
             op,
             locks,
             held: state.clone(),
         };
         self.contexts[context].points.insert(id, point);
-        let (Some(locks), Some(place)) = (locks, place) else {
+        let (Some(locks), Some((_, place))) = (locks, place) else {
             return;
         };
         let address = address(function, place).map(|address| self.names.address_id(address));
@@ -609,24 +632,37 @@ impl<'a> Walk<'a> {
         self.names = names;
     }
 
-    /// What a lock's address may name in this context.
-    fn named(&mut self, context: ContextId, value: &Value) -> NamedId {
-        let entry = &self.contexts[context].entry;
-        let function = &self.module.functions[entry.func];
-        let found = self.facts.points_to(entry.func, value);
-        let mut named = Named {
-            places: found.places.into_iter().collect(),
-            unknown: found.unknown,
+    /// What an argument of a call may name in this context.
+    fn named(&mut self, context: ContextId, at: (InstrId, u32), value: &Value) -> NamedId {
+        let func = self.contexts[context].entry.func;
+        let all = match self.arguments.get(&(func, at)) {
+            Some(known) => *known,
+            None => {
+                let found = self.facts.points_to(func, value);
+                let named = Named {
+                    places: found.places.into_iter().collect(),
+                    unknown: found.unknown,
+                };
+                let id = self.names.locks(named, self.single);
+                self.arguments.insert((func, at), id);
+                id
+            }
         };
-        let bound = address(function, value)
+        let entry = &self.contexts[context].entry;
+        let bound = address(&self.module.functions[func], value)
             .and_then(|address| address.key.of_arg())
             .and_then(|(position, offset)| Some((*entry.bindings.get(&position)?, offset)))
             .map(|(bound, offset)| (self.names.named(bound), offset))
             .filter(|(bound, _)| !bound.unknown);
-        if let Some((bound, offset)) = bound {
-            named.places.retain(|place| reached(bound, offset, place));
-            named.unknown = false;
-        }
+        let Some((bound, offset)) = bound else {
+            return all;
+        };
+        let places = self.names.named(all).places.iter();
+        let reached = places.filter(|place| reached(bound, offset, place));
+        let named = Named {
+            places: reached.copied().collect(),
+            unknown: false,
+        };
         self.names.locks(named, self.single)
     }
 
