@@ -18,6 +18,7 @@ pub mod markers;
 pub mod names;
 pub mod points_to;
 pub mod relevance;
+mod runs;
 pub mod sharing;
 pub mod skeleton;
 #[cfg(test)]
@@ -25,7 +26,7 @@ mod tests;
 pub mod trips;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use schedules::ids::Id;
 
@@ -52,6 +53,8 @@ struct FunctionFacts {
     trips: Vec<Option<u64>>,
     /// What the loads that lock addresses go through may read.
     lock_loads: BTreeMap<InstrId, ModSet>,
+    /// What calls may run.
+    runs: BTreeMap<InstrId, Arc<[FuncId]>>,
     regions: Vec<OnceLock<Box<Effects>>>,
     loops: Vec<OnceLock<Box<Effects>>>,
 }
@@ -85,7 +88,8 @@ impl Facts {
         let functions: Vec<FunctionFacts> = module
             .functions
             .ids()
-            .map(|id| function_facts(module, id, &mut gatherer))
+            .zip(runs::runs(module, &pointers))
+            .map(|(id, runs)| function_facts(module, id, runs, &mut gatherer))
             .collect();
         let mut facts = Facts {
             escaped: pointers.escaped(),
@@ -238,19 +242,9 @@ impl Facts {
     }
 
     /// Functions of the program that a call may run before it returns, ascending; with callbacks, and what unknown code may call.
-    pub fn run_by(&self, module: &Module, f: FuncId, call: InstrId) -> Vec<FuncId> {
-        let direct = self.callees(f, call);
-        let back = self.callbacks(f, call);
-        let mut all: BTreeSet<FuncId> = direct.known.iter().chain(&back.known).copied().collect();
-        let is_unknown = |target: &FuncId| {
-            let function = &module.functions[*target];
-            function.is_declaration() && effects::blocks::is_unknown(&function.name)
-        };
-        if direct.unknown || back.unknown || direct.known.iter().any(is_unknown) {
-            all.extend(self.exposed());
-        }
-        all.retain(|target| !module.functions[*target].is_declaration());
-        all.into_iter().collect()
+    pub fn run_by(&self, f: FuncId, call: InstrId) -> &[FuncId] {
+        let known = self.functions[f.index()].runs.get(&call);
+        known.map_or(&[], |targets| targets)
     }
 
     /// What the memory of each object may point to.
@@ -267,7 +261,11 @@ impl Facts {
     pub fn thread_entries(&self) -> BTreeMap<FuncId, Vec<(FuncId, InstrId)>> {
         let mut entries: BTreeMap<FuncId, Vec<(FuncId, InstrId)>> = BTreeMap::new();
         for (&place, callees) in &self.pointers.started {
-            for &entry in &callees.known {
+            let mut started: BTreeSet<FuncId> = callees.known.iter().copied().collect();
+            if callees.unknown {
+                started.extend(self.exposed());
+            }
+            for entry in started {
                 entries.entry(entry).or_default().push(place);
             }
         }
@@ -443,7 +441,12 @@ impl Facts {
     }
 }
 
-fn function_facts(module: &Module, id: FuncId, gatherer: &mut Gatherer<'_>) -> FunctionFacts {
+fn function_facts(
+    module: &Module,
+    id: FuncId,
+    runs: runs::Runs,
+    gatherer: &mut Gatherer<'_>,
+) -> FunctionFacts {
     let function = &module.functions[id];
     let cfg = Cfg::of(function);
     let blocks = gatherer.gather(id);
@@ -455,6 +458,7 @@ fn function_facts(module: &Module, id: FuncId, gatherer: &mut Gatherer<'_>) -> F
         .collect();
     FunctionFacts {
         skeleton: Skeleton::of(function),
+        runs,
         regions: vec![OnceLock::new(); function.blocks.len()],
         loops: vec![OnceLock::new(); cfg.loops.len()],
         trips,

@@ -85,6 +85,8 @@ struct Slicer<'a> {
     work: Vec<(FuncId, InstrId)>,
     control: Vec<Vec<Vec<BlockId>>>,
     callers: Vec<Vec<(FuncId, InstrId)>>,
+    /// Functions that threads begin with, and who starts them.
+    entries: BTreeMap<FuncId, Vec<(FuncId, InstrId)>>,
     /// Who writes an object, and where.
     writers: BTreeMap<AbstractObject, Vec<(Extent, FuncId, InstrId)>>,
     /// Who may write whatever escaped.
@@ -116,6 +118,7 @@ impl<'a> Slicer<'a> {
                 .map(|(id, function)| control_dependence(facts, id, function.blocks.len()))
                 .collect(),
             callers: vec![Vec::new(); functions.len()],
+            entries: facts.thread_entries(),
             writers: BTreeMap::new(),
             unknown_writers: Vec::new(),
             everything: false,
@@ -134,7 +137,7 @@ impl<'a> Slicer<'a> {
             for (id, instr) in function.instrs.iter() {
                 let writes = match &instr.kind {
                     InstrKind::Call(_) | InstrKind::Invoke { .. } => {
-                        for target in self.facts.run_by(self.module, func, id) {
+                        for target in self.facts.run_by(func, id) {
                             self.callers[target.index()].push((func, id));
                         }
                         true
@@ -254,12 +257,7 @@ impl<'a> Slicer<'a> {
                 self.need_external(caller, id, call);
             }
         }
-        for (caller, id) in self
-            .facts
-            .thread_entries()
-            .remove(&func)
-            .unwrap_or_default()
-        {
+        for (caller, id) in self.entries.get(&func).cloned().unwrap_or_default() {
             if let Some(call) = self.module.functions[caller].instrs[id].call() {
                 self.need_all(caller, &call.args);
             }
@@ -271,8 +269,8 @@ impl<'a> Slicer<'a> {
         let call = self.module.functions[func].instrs[id]
             .call()
             .expect("a call");
-        for target in self.facts.run_by(self.module, func, id) {
-            self.need_return(target);
+        for target in self.facts.run_by(func, id) {
+            self.need_return(*target);
         }
         if !self.is_program_call(func, id) {
             self.need_external(func, id, call);
@@ -296,7 +294,7 @@ impl<'a> Slicer<'a> {
                 self.need_calls(READ_OPTIONS);
             }
             "pthread_join" => {
-                for entry in self.facts.thread_entries().into_keys() {
+                for entry in self.entries.keys().copied().collect::<Vec<_>>() {
                     self.need_return(entry);
                 }
                 self.need_calls(&["pthread_exit"]);

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{AbstractObject, Effects, Facts};
+use super::{AbstractObject, Facts};
 use crate::model::{Callee, FuncId, InstrId, InstrKind, Module};
 
 /// Who touches what.
@@ -42,41 +42,106 @@ impl Sharing {
         }
         roots.push((first, false));
         let reachable = reachable_objects(module, facts);
+        let users = users(facts, &reachable, &runners(facts, &roots));
+        let shared = users.iter().filter(|(_, users)| users.any.are_two());
         let mut sharing = Sharing {
+            shared: shared.map(|(object, _)| *object).collect(),
             entries,
             ..Self::default()
         };
-        let mut seen: BTreeMap<AbstractObject, u32> = BTreeMap::new();
-        let mut writers = BTreeSet::new();
-        for (functions, many) in roots {
-            let touched = all_effects(module, facts, functions);
-            let mut objects: BTreeSet<AbstractObject> =
-                touched.refs.objects.keys().copied().collect();
-            objects.extend(touched.mods.objects.keys());
-            writers.extend(touched.mods.objects.keys().copied());
-            if touched.refs.everything || touched.mods.everything {
-                objects.extend(reachable.iter().filter(|object| facts.escaped(object)));
-            }
-            if touched.mods.everything {
-                writers.extend(
-                    reachable
-                        .iter()
-                        .filter(|object| facts.escaped(object))
-                        .copied(),
-                );
-            }
-            for object in objects {
-                *seen.entry(object).or_default() += 1 + u32::from(many);
-            }
-        }
-        sharing.shared = seen
-            .into_iter()
-            .filter(|(object, count)| *count > 1 && reachable.contains(object))
-            .map(|(object, _)| object)
-            .collect();
-        sharing.written = sharing.shared.intersection(&writers).copied().collect();
+        let written = |object: &&AbstractObject| users[*object].written;
+        sharing.written = sharing.shared.iter().filter(written).copied().collect();
         sharing
     }
+}
+
+/// Up to two of the threads that do something; which two does not matter.
+#[derive(Clone, Copy, Debug, Default)]
+struct Two([Option<u32>; 2]);
+
+impl Two {
+    /// True if that is news.
+    fn add(&mut self, thread: u32) -> bool {
+        let free = self.0.iter_mut().find(|slot| slot.is_none_or(|known| known == thread));
+        free.is_some_and(|slot| slot.replace(thread).is_none())
+    }
+
+    fn are_two(self) -> bool {
+        self.0[1].is_some()
+    }
+
+    fn iter(self) -> impl Iterator<Item = u32> {
+        self.0.into_iter().flatten()
+    }
+}
+
+/// Which threads run each function.
+fn runners(facts: &Facts, roots: &[(Vec<FuncId>, bool)]) -> Vec<Two> {
+    let edges = facts.call_edges();
+    let mut found = vec![Two::default(); edges.len()];
+    let mut work: Vec<(u32, u32)> = Vec::new();
+    for (number, (functions, many)) in roots.iter().enumerate() {
+        let number = 2 * number as u32;
+        for func in functions {
+            work.push((func.0, number));
+            work.extend(many.then_some((func.0, number + 1)));
+        }
+    }
+    while let Some((func, thread)) = work.pop() {
+        if found[func as usize].add(thread) {
+            work.extend(edges[func as usize].iter().map(|target| (*target, thread)));
+        }
+    }
+    found
+}
+
+/// Who uses an object.
+#[derive(Clone, Copy, Debug, Default)]
+struct Users {
+    any: Two,
+    written: bool,
+}
+
+impl Users {
+    fn add(&mut self, threads: Two, written: bool) {
+        for thread in threads.iter() {
+            self.any.add(thread);
+            self.written |= written;
+        }
+    }
+}
+
+/// Who uses the objects that threads can reach.
+fn users(
+    facts: &Facts,
+    reachable: &BTreeSet<AbstractObject>,
+    runners: &[Two],
+) -> BTreeMap<AbstractObject, Users> {
+    let mut found: BTreeMap<AbstractObject, Users> = BTreeMap::new();
+    // Of whatever escaped.
+    let mut anything = [Users::default(); 2];
+    for (func, threads) in runners.iter().enumerate() {
+        let func = FuncId(func as u32);
+        for block in facts.blocks_of(func) {
+            let own = facts.own_effects(func, block);
+            for (set, written) in [(&own.refs, false), (&own.mods, true)] {
+                for object in set.objects.keys() {
+                    found.entry(*object).or_default().add(*threads, written);
+                }
+                if set.everything {
+                    anything[usize::from(written)].add(*threads, written);
+                }
+            }
+        }
+    }
+    for object in reachable.iter().filter(|object| facts.escaped(object)) {
+        let users = found.entry(*object).or_default();
+        for all in anything {
+            users.add(all.any, all.written);
+        }
+    }
+    found.retain(|object, _| reachable.contains(object));
+    found
 }
 
 /// True if the call may be executed more than once: it is in a loop, in a recursive function, or in a function that is not `main`.
@@ -85,28 +150,6 @@ fn repeats(facts: &Facts, module: &Module, (func, call): (FuncId, InstrId)) -> b
     facts.cfg(func).loops.of(block).is_some()
         || facts.is_recursive(func)
         || module.functions[func].name != "main"
-}
-
-/// Everything that functions do, with all they call; stack objects included.
-fn all_effects(module: &Module, facts: &Facts, roots: Vec<FuncId>) -> Effects {
-    let edges = facts.call_edges();
-    let mut seen: BTreeSet<FuncId> = roots.iter().copied().collect();
-    let mut work = roots;
-    let mut total = Effects::default();
-    while let Some(func) = work.pop() {
-        if module.functions[func].is_declaration() {
-            continue;
-        }
-        for block in facts.blocks_of(func) {
-            total.add_all(facts.own_effects(func, block));
-        }
-        for &target in &edges[func.0 as usize] {
-            if seen.insert(FuncId(target)) {
-                work.push(FuncId(target));
-            }
-        }
-    }
-    total
 }
 
 /// Objects whose address another thread may learn: globals, what threads are given, what escaped, and what those point to.

@@ -437,7 +437,7 @@ impl Printer<'_> {
         }
         worth |= self
             .facts
-            .run_by(self.module, self.func, id)
+            .run_by(self.func, id)
             .iter()
             .any(|target| self.facts.effects(*target).sync != SyncEffect::None);
         if !worth {

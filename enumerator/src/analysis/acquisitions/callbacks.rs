@@ -1,6 +1,7 @@
 //! Functions that code we do not see may call back, by groups that the same calls may run.
 //!
-//! A program with many of them and many calls of strange code has a group of all at each call. What a group does to what is held is
+//! Such a function is followed once, entered with all that is held around code we do not see anywhere ([`Callbacks::around`]). A
+//! program with many of them and many calls of strange code has a group of all at each call. What a group does to what is held is
 //! summed once, and who depends on it looks again only when the sum changes: the time is that of the calls and of the functions, not of
 //! their product.
 
@@ -9,11 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schedules::define_id;
 use schedules::ids::Table;
 
-use super::held::{Held, State};
-use super::threads::reachable;
+use super::held::{Grip, State};
+use super::names::{HeldId, Names};
 use super::walk::{Context, ContextId};
-use crate::analysis::Facts;
-use crate::analysis::locks::Site;
 use crate::model::FuncId;
 
 define_id!(
@@ -25,26 +24,28 @@ define_id!(
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Sum {
     /// Taken by one of them and not given back.
-    news: BTreeSet<Held>,
-    /// What each that returns leaves alone; `None` if none returns.
-    kept: Option<BTreeSet<Held>>,
+    news: BTreeSet<HeldId>,
+    /// What one of them may release.
+    lost: BTreeSet<HeldId>,
 }
 
 struct Group {
-    members: Vec<(ContextId, FuncId)>,
+    members: Vec<ContextId>,
     sum: Sum,
-    /// Who has to look again when the sum changes, from where.
-    callers: BTreeSet<(ContextId, Site)>,
+    /// Who has to look again when the sum changes.
+    callers: BTreeSet<ContextId>,
 }
 
 /// All groups.
 #[derive(Default)]
 pub(super) struct Callbacks {
+    /// What may be held around code we do not see.
+    pub(super) around: State,
     groups: Table<GroupId, Group>,
     by_targets: BTreeMap<Vec<FuncId>, GroupId>,
     of_member: BTreeMap<ContextId, BTreeSet<GroupId>>,
-    /// Functions that a function which the library calls may run.
-    within: BTreeMap<FuncId, BTreeSet<FuncId>>,
+    /// The context in which each function is called back.
+    contexts: BTreeMap<FuncId, ContextId>,
 }
 
 impl Callbacks {
@@ -52,55 +53,58 @@ impl Callbacks {
         self.by_targets.get(targets).copied()
     }
 
-    /// Everything that depends on contexts.
-    pub(super) fn forget(&mut self) {
-        self.groups = Table::default();
-        self.by_targets.clear();
-        self.of_member.clear();
+    pub(super) fn context(&self, func: FuncId) -> Option<ContextId> {
+        self.contexts.get(&func).copied()
+    }
+
+    pub(super) fn set_context(&mut self, func: FuncId, context: ContextId) {
+        self.contexts.insert(func, context);
+    }
+
+    /// All contexts in which functions are called back.
+    pub(super) fn contexts(&self) -> Vec<ContextId> {
+        self.contexts.values().copied().collect()
     }
 
     pub(super) fn open(
         &mut self,
-        facts: &Facts,
         targets: &[FuncId],
-        members: Vec<(ContextId, FuncId)>,
+        members: Vec<ContextId>,
         contexts: &Table<ContextId, Context>,
+        names: &Names,
     ) -> GroupId {
-        for &func in targets {
-            let within = self.within.entry(func);
-            within.or_insert_with(|| reachable(facts, &[func]));
-        }
-        let sum = self.sum(&members, contexts);
+        let sum = sum(&members, contexts, names);
         let group = self.groups.push(Group {
             members,
             sum,
             callers: BTreeSet::new(),
         });
-        for (context, _) in &self.groups[group].members {
+        for context in &self.groups[group].members {
             self.of_member.entry(*context).or_default().insert(group);
         }
         self.by_targets.insert(targets.to_vec(), group);
         group
     }
 
-    pub(super) fn members(&self, group: GroupId) -> &[(ContextId, FuncId)] {
+    pub(super) fn members(&self, group: GroupId) -> &[ContextId] {
         &self.groups[group].members
     }
 
-    /// True if the group was not called from there before.
-    pub(super) fn is_new(&mut self, group: GroupId, context: ContextId, site: Site) -> bool {
-        self.groups[group].callers.insert((context, site))
-    }
-
-    /// What is held after any of them ran, or none.
-    pub(super) fn apply(&self, group: GroupId, state: &mut State) {
-        let Sum { news, kept } = &self.groups[group].sum;
+    /// What is held after any of them ran, or none, where `caller` calls them.
+    pub(super) fn apply(
+        &mut self,
+        group: GroupId,
+        caller: ContextId,
+        state: &mut State,
+        names: &Names,
+    ) {
+        let group = &mut self.groups[group];
+        group.callers.insert(caller);
+        let Sum { news, lost } = &group.sum;
+        state.loosen(|id| lost.contains(&names.plain(id)));
         for held in news {
-            state.held.entry(*held).or_insert(false);
-        }
-        if let Some(kept) = kept {
-            for (held, must) in &mut state.held {
-                *must &= kept.contains(&held.at(None));
+            if state.get(*held).is_none() {
+                state.add(*held, Grip::own(false));
             }
         }
     }
@@ -110,38 +114,36 @@ impl Callbacks {
         &mut self,
         context: ContextId,
         contexts: &Table<ContextId, Context>,
-        work: &mut BTreeSet<ContextId>,
-    ) {
-        let groups = self.of_member.get(&context).cloned().unwrap_or_default();
-        for group in groups {
-            let sum = self.sum(&self.groups[group].members, contexts);
-            let known = &mut self.groups[group];
+        names: &Names,
+    ) -> Vec<ContextId> {
+        let mut again = Vec::new();
+        for group in self.of_member.get(&context).into_iter().flatten() {
+            let known = &mut self.groups[*group];
+            let sum = sum(&known.members, contexts, names);
             if known.sum != sum {
                 known.sum = sum;
-                work.extend(known.callers.iter().map(|(context, _)| *context));
+                again.extend(&known.callers);
             }
         }
+        again
     }
+}
 
-    fn sum(&self, members: &[(ContextId, FuncId)], contexts: &Table<ContextId, Context>) -> Sum {
-        let mut sum = Sum::default();
-        for (context, func) in members {
-            let Some(exit) = &contexts[*context].exit else {
-                continue;
-            };
-            // What it was entered with may come from elsewhere: only what it may have taken itself is news.
-            let within = &self.within[func];
-            let mine = exit
-                .held
-                .keys()
-                .filter(|held| within.contains(&held.site.0));
-            sum.news.extend(mine.map(|held| held.at(None)));
-            let all: BTreeSet<Held> = exit.held.keys().map(|held| held.at(None)).collect();
-            sum.kept = Some(match sum.kept {
-                Some(kept) => kept.intersection(&all).copied().collect(),
-                None => all,
-            });
+fn sum(members: &[ContextId], contexts: &Table<ContextId, Context>, names: &Names) -> Sum {
+    let mut sum = Sum::default();
+    for &member in members {
+        let member = &contexts[member];
+        let Some(exit) = &member.exit else {
+            continue;
+        };
+        for (id, grip) in exit.iter() {
+            if grip.own {
+                sum.news.insert(names.plain(id));
+            }
         }
-        sum
+        let is_kept = |id: HeldId| exit.get(id).is_some_and(|grip| grip.kept);
+        let entered = member.entered.iter().map(|(id, _)| id);
+        sum.lost.extend(entered.filter(|id| !is_kept(*id)));
     }
+    sum
 }

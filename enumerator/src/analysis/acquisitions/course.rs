@@ -2,31 +2,121 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schedules::ids::Id;
+use schedules::define_id;
+use schedules::ids::{Id, Table};
 use schedules::primitives::NodeOp;
 
 use super::joins::Joins;
 use super::threads::{Alive, Living, ThreadId, ThreadKind, Threads};
 use crate::analysis::Facts;
 use crate::analysis::locks::{Site, operation};
-use crate::model::{BlockId, FuncId, Instr, InstrId, Module};
+use crate::model::{BlockId, FuncId, InstrId, Module};
+
+define_id!(
+    /// Functions that some calls may run.
+    TargetsId, "targets"
+);
+
+/// A call, or an instruction that somebody asks about.
+struct Step {
+    id: InstrId,
+    watched: bool,
+    op: Option<NodeOp>,
+    targets: Option<TargetsId>,
+    /// It may return without running any of the targets.
+    may_skip: bool,
+}
+
+/// What of the program's functions matters here; the same for all classes.
+pub(super) struct Steps<'a> {
+    /// By function and block.
+    steps: Vec<Vec<Vec<Step>>>,
+    targets: Table<TargetsId, &'a [FuncId]>,
+    /// The sets that each function is in.
+    of_function: Vec<Vec<TargetsId>>,
+}
+
+impl<'a> Steps<'a> {
+    pub(super) fn of(module: &Module, facts: &'a Facts, watched: &BTreeSet<Site>) -> Self {
+        let mut all = Self {
+            steps: Vec::new(),
+            targets: Table::default(),
+            of_function: vec![Vec::new(); module.functions.len()],
+        };
+        let mut known: BTreeMap<&'a [FuncId], TargetsId> = BTreeMap::new();
+        for (func, function) in module.functions.iter() {
+            let mut blocks = Vec::new();
+            for block in function.blocks.ids() {
+                let mut steps = Vec::new();
+                for (id, instr) in function.block_instrs(block) {
+                    let targets = facts.run_by(func, id);
+                    let step = Step {
+                        id,
+                        watched: watched.contains(&(func, id)),
+                        op: operation(module, instr).map(|(op, _)| op),
+                        targets: (!targets.is_empty())
+                            .then(|| *known.entry(targets).or_insert_with(|| all.open(targets))),
+                        may_skip: may_skip(facts, func, id, targets),
+                    };
+                    if step.watched || step.op.is_some() || step.targets.is_some() {
+                        steps.push(step);
+                    }
+                }
+                blocks.push(steps);
+            }
+            all.steps.push(blocks);
+        }
+        all
+    }
+
+    fn open(&mut self, targets: &'a [FuncId]) -> TargetsId {
+        let id = self.targets.push(targets);
+        for target in targets {
+            self.of_function[target.index()].push(id);
+        }
+        id
+    }
+
+    fn block(&self, func: FuncId, block: BlockId) -> &[Step] {
+        &self.steps[func.index()][block.index()]
+    }
+
+    fn all(&self, func: FuncId) -> impl Iterator<Item = &Step> {
+        self.steps[func.index()].iter().flatten()
+    }
+}
+
+fn may_skip(facts: &Facts, func: FuncId, call: InstrId, targets: &[FuncId]) -> bool {
+    let callees = facts.callees(func, call);
+    let called = |target: &FuncId| callees.known.binary_search(target).is_ok();
+    let runs = |target: &FuncId| targets.binary_search(target).is_ok();
+    callees.unknown || !callees.known.iter().all(runs) || !targets.iter().all(called)
+}
+
+/// What may be alive when calls of some functions begin and when they are over.
+#[derive(Default)]
+pub(super) struct Around {
+    entry: Option<Living>,
+    exit: Option<Living>,
+    callers: BTreeSet<FuncId>,
+}
 
 /// Follows one class's code.
 pub(super) struct Course<'a> {
     pub(super) module: &'a Module,
     pub(super) facts: &'a Facts,
+    pub(super) steps: &'a Steps<'a>,
     pub(super) joins: &'a Joins,
     pub(super) creators: &'a [BTreeSet<ThreadId>],
     /// What may be alive when threads of a class end.
     pub(super) leftover: &'a [Option<BTreeSet<ThreadId>>],
     pub(super) threads: &'a mut Threads,
     pub(super) me: ThreadId,
-    pub(super) watched: &'a BTreeSet<Site>,
     /// Functions that create or join, themselves or through what they call.
     pub(super) active: &'a [bool],
     pub(super) entry: BTreeMap<FuncId, Living>,
     pub(super) exit: BTreeMap<FuncId, Living>,
-    pub(super) callers: BTreeMap<FuncId, BTreeSet<FuncId>>,
+    pub(super) around: BTreeMap<TargetsId, Around>,
     pub(super) ends: BTreeSet<ThreadId>,
 }
 
@@ -54,12 +144,10 @@ impl Course<'_> {
     fn function(&mut self, func: FuncId, work: &mut BTreeSet<FuncId>) {
         let function = &self.module.functions[func];
         let entry = self.entry[&func].clone();
+        let steps = self.steps;
         if !self.active[func.index()] {
-            for (id, instr) in function.instrs.iter() {
-                self.watch((func, id), &entry);
-                if instr.call().is_some() {
-                    self.call(func, id, instr, &mut entry.clone(), work);
-                }
+            for step in steps.all(func) {
+                self.step(func, step, &mut entry.clone(), work);
             }
             self.leave(func, &entry, work);
             return;
@@ -68,23 +156,14 @@ impl Course<'_> {
         let mut blocks = BTreeSet::from([BlockId(0)]);
         while let Some(block) = blocks.pop_first() {
             let mut living = before[&block].clone();
-            let mut ended = false;
-            for (id, instr) in function.block_instrs(block) {
-                self.watch((func, id), &living);
-                if instr.call().is_some() && !self.call(func, id, instr, &mut living, work) {
-                    ended = true;
-                    break;
-                }
-            }
-            if ended {
+            let mut here = steps.block(func, block).iter();
+            if !here.all(|step| self.step(func, step, &mut living, work)) {
                 continue;
             }
             if self.facts.returns(func, block) {
                 self.leave(func, &living, work);
             }
             for &next in &function.blocks[block].succs {
-                let mut living = living.clone();
-                self.joins.edge(func, block, next, &mut living);
                 let first = !before.contains_key(&next);
                 if merge(before.entry(next).or_default(), &living) || first {
                     blocks.insert(next);
@@ -93,55 +172,60 @@ impl Course<'_> {
         }
     }
 
-    fn watch(&mut self, site: Site, living: &Living) {
-        if self.watched.contains(&site) {
-            let known = self.threads.living.entry((self.me, site));
-            known.or_default().extend(living.keys());
-        }
-    }
-
     fn leave(&mut self, func: FuncId, living: &Living, work: &mut BTreeSet<FuncId>) {
         let first = !self.exit.contains_key(&func);
-        if merge(self.exit.entry(func).or_default(), living) || first {
-            work.extend(self.callers.get(&func).into_iter().flatten());
+        if !merge(self.exit.entry(func).or_default(), living) && !first {
+            return;
+        }
+        for targets in &self.steps.of_function[func.index()] {
+            let around = self.around.entry(*targets).or_default();
+            let first = around.exit.is_none();
+            if merge(around.exit.get_or_insert_default(), living) || first {
+                work.extend(&around.callers);
+            }
         }
     }
 
     /// False if the call does not return, as far as is known now.
-    fn call(
+    fn step(
         &mut self,
         func: FuncId,
-        id: InstrId,
-        instr: &Instr,
+        step: &Step,
         living: &mut Living,
         work: &mut BTreeSet<FuncId>,
     ) -> bool {
-        if let Some((op, _)) = operation(self.module, instr) {
-            let known = self.threads.living.entry((self.me, (func, id)));
+        let site = (func, step.id);
+        if step.watched || step.op.is_some() {
+            let known = self.threads.living.entry((self.me, site));
             known.or_default().extend(living.keys());
-            match op {
-                NodeOp::ThreadCreate => self.create((func, id), living),
-                NodeOp::ThreadJoin => self.join((func, id), living),
-                NodeOp::ThreadExit => self.ends.extend(living.keys()),
-                _ => {}
-            }
         }
-        let targets = self.facts.run_by(self.module, func, id);
-        let callees = self.facts.callees(func, id);
-        let may_skip = callees.unknown
-            || callees.known.iter().any(|target| !targets.contains(target))
-            || targets.iter().any(|target| !callees.known.contains(target));
-        let mut after: Option<Living> = (targets.is_empty() || may_skip).then(|| living.clone());
-        for target in targets {
-            self.callers.entry(target).or_default().insert(func);
-            let first = !self.entry.contains_key(&target);
-            if merge(self.entry.entry(target).or_default(), living) || first {
-                work.insert(target);
-            }
-            if !self.active[target.index()] {
-                merge(after.get_or_insert_default(), living);
-            } else if let Some(exit) = self.exit.get(&target) {
-                merge(after.get_or_insert_default(), exit);
+        match step.op {
+            Some(NodeOp::ThreadCreate) => self.create(site, living),
+            Some(NodeOp::ThreadJoin) => self.join(site, living),
+            Some(NodeOp::ThreadExit) => self.ends.extend(living.keys()),
+            _ => {}
+        }
+        let Some(targets) = step.targets else {
+            return true;
+        };
+        let around = self.around.entry(targets).or_default();
+        around.callers.insert(func);
+        let first = around.entry.is_none();
+        let news = merge(around.entry.get_or_insert_default(), living) || first;
+        let mut after: Option<Living> = step.may_skip.then(|| living.clone());
+        if let Some(exit) = &around.exit {
+            merge(after.get_or_insert_default(), exit);
+        }
+        let targets = self.steps.targets[targets];
+        if targets.iter().any(|target| !self.active[target.index()]) {
+            merge(after.get_or_insert_default(), living);
+        }
+        if news {
+            for &target in targets {
+                let first = !self.entry.contains_key(&target);
+                if merge(self.entry.entry(target).or_default(), living) || first {
+                    work.insert(target);
+                }
             }
         }
         let Some(after) = after else { return false };
@@ -167,12 +251,9 @@ impl Course<'_> {
             }
         }
         for id in created {
-            let again = living.contains_key(&id);
-            let batch = self.joins.in_batch(id) && living.get(&id) != Some(&Alive::Many);
-            let count = match (again, batch) {
-                (false, _) => Alive::One,
-                (true, true) => Alive::Batch,
-                (true, false) => Alive::Many,
+            let count = match living.contains_key(&id) {
+                false => Alive::One,
+                true => Alive::Many,
             };
             living.insert(id, count);
             for &below in &self.threads.below[id.index()] {

@@ -3,117 +3,18 @@
 //! A release takes a lock out only if it surely names the same address: computed in the same way from values that did not change in
 //! between, or one lock of which there is only one. A release that may name a lock makes it no longer sure.
 //!
+//! What a function was entered with (*given*) is told apart from what it took itself (*own*), and for the former it is known whether
+//! the function leaves it alone: so a function may be followed once for many callers, and each gets back only what is its own.
+//!
 //! Recursive mutexes: a lock that is taken again while held counts one deeper, and a release takes out the deepest. From the third
 //! time on nothing is taken out.
-//!
-//! Sets of locks and addresses are numbered by [`Names`], so that states compare in the time their size takes.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use schedules::define_id;
-use schedules::ids::Table;
-
-use super::Named;
-use crate::analysis::effects::events::Key;
+use super::names::{AddressId, HeldId, NamedId, Names};
 use crate::analysis::locks::Site;
-use crate::analysis::{AbstractObject, Offset};
 use crate::model::InstrId;
 
-define_id!(
-    /// A set of locks.
-    NamedId, "named"
-);
-define_id!(
-    /// An address.
-    AddressId, "address"
-);
-
 /// Deeper than this a lock stays held.
-const DEEPEST: u8 = 2;
-
-/// How an address is computed in the function at hand, and the loads it goes through.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Address {
-    pub(super) key: Key,
-    pub(super) loads: Vec<InstrId>,
-}
-
-/// Sets of locks and addresses by number.
-#[derive(Default)]
-pub(super) struct Names {
-    pub(super) named: Table<NamedId, Named>,
-    by_named: BTreeMap<Named, NamedId>,
-    /// Sets that are one lock, of which there is only one.
-    one: Table<NamedId, bool>,
-    pub(super) addresses: Table<AddressId, Address>,
-    by_address: BTreeMap<Address, AddressId>,
-    /// Instructions that some address depends on, whatever their function.
-    mentioned: BTreeSet<InstrId>,
-    meetings: BTreeMap<(NamedId, NamedId), bool>,
-}
-
-impl Names {
-    pub(super) fn locks(&mut self, named: Named, single: &BTreeSet<AbstractObject>) -> NamedId {
-        if let Some(&id) = self.by_named.get(&named) {
-            return id;
-        }
-        let only = |(what, at): &(AbstractObject, Offset)| {
-            matches!(at, Offset::Exact(_)) && single.contains(what)
-        };
-        let one = named.places.len() == 1 && !named.unknown && named.places.iter().all(only);
-        self.one.push(one);
-        let id = self.named.push(named.clone());
-        self.by_named.insert(named, id);
-        id
-    }
-
-    pub(super) fn address(&mut self, address: Address) -> AddressId {
-        if let Some(&id) = self.by_address.get(&address) {
-            return id;
-        }
-        self.mentioned.extend(&address.loads);
-        self.mentioned.extend(address.key.instr());
-        let id = self.addresses.push(address.clone());
-        self.by_address.insert(address, id);
-        id
-    }
-
-    /// True if some lock may be in both sets.
-    fn meet(&mut self, a: NamedId, b: NamedId) -> bool {
-        if let Some(&known) = self.meetings.get(&(a, b)) {
-            return known;
-        }
-        let (first, second) = (&self.named[a], &self.named[b]);
-        let found = first.unknown
-            || second.unknown
-            || first.places.iter().any(|(what, at)| {
-                let same = second.places.iter().filter(|other| other.0 == *what);
-                same.into_iter().any(|(_, other)| offsets_meet(*at, *other))
-            });
-        self.meetings.insert((a, b), found);
-        found
-    }
-
-    fn surely_same(&self, held: &Held, locks: NamedId, address: Option<AddressId>) -> bool {
-        let keys = match (held.address, address) {
-            (Some(taken), Some(other)) => self.addresses[taken].key == self.addresses[other].key,
-            _ => false,
-        };
-        keys || self.one[locks] && held.locks == locks
-    }
-
-    /// False if no address depends on such an instruction.
-    pub(super) fn is_mentioned(&self, id: InstrId) -> bool {
-        self.mentioned.contains(&id)
-    }
-
-    fn mentions(&self, held: &Held, id: InstrId) -> bool {
-        held.address.is_some_and(|address| {
-            let address = &self.addresses[address];
-            address.loads.contains(&id) || address.key.instr() == Some(id)
-        })
-    }
-}
+pub(super) const DEEPEST: u8 = 2;
 
 /// A lock that may be held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,47 +33,176 @@ impl Held {
     }
 }
 
-/// Locks that may be held, with true for those that are held on every way.
+/// How a lock is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Grip {
+    /// Held on every way here.
+    pub(super) must: bool,
+    /// If the function was entered with it, it is still held on every way here.
+    pub(super) kept: bool,
+    /// The function may have been entered with it.
+    pub(super) given: bool,
+    /// The function may have taken it itself.
+    pub(super) own: bool,
+}
+
+impl Grip {
+    /// Of a lock that the function takes.
+    pub(super) fn own(must: bool) -> Self {
+        Self {
+            must,
+            kept: false,
+            given: false,
+            own: true,
+        }
+    }
+
+    /// Of a lock that the function is entered with.
+    pub(super) fn given(must: bool) -> Self {
+        Self {
+            must,
+            kept: true,
+            given: true,
+            own: false,
+        }
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self {
+            must: self.must && other.must,
+            kept: self.kept && other.kept,
+            given: self.given || other.given,
+            own: self.own || other.own,
+        }
+    }
+
+    /// Adds what another hold of the same name knows.
+    fn learn(&mut self, other: Self) {
+        self.must |= other.must;
+        self.kept |= other.kept;
+        self.given |= other.given;
+        self.own |= other.own;
+    }
+
+    /// As it is where another way does not hold it.
+    fn perhaps(self) -> Self {
+        Self {
+            must: false,
+            kept: false,
+            ..self
+        }
+    }
+}
+
+/// Locks that may be held, ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct State {
-    pub(super) held: BTreeMap<Held, bool>,
+    held: Vec<(HeldId, Grip)>,
 }
 
 impl State {
+    pub(super) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (HeldId, Grip)> {
+        self.held.iter().copied()
+    }
+
+    pub(super) fn get(&self, id: HeldId) -> Option<Grip> {
+        let at = self.held.binary_search_by_key(&id, |(held, _)| *held).ok()?;
+        Some(self.held[at].1)
+    }
+
     /// Joins another way to the same point; true if that changes anything.
     pub(super) fn join(&mut self, other: &State) -> bool {
-        let mut changed = false;
-        for (held, must) in &mut self.held {
-            if *must && !other.held.get(held).copied().unwrap_or(false) {
-                *must = false;
-                changed = true;
-            }
+        if self == other {
+            return false;
         }
-        for held in other.held.keys() {
-            if !self.held.contains_key(held) {
-                self.held.insert(*held, false);
-                changed = true;
-            }
-        }
+        let joined = self.merged(other, Grip::join, Grip::perhaps);
+        let changed = joined != *self;
+        *self = joined;
         changed
     }
 
-    /// Adds a hold under another name; the surer of two that become one counts.
-    pub(super) fn add(&mut self, held: Held, must: bool) {
-        let known = self.held.entry(held).or_insert(must);
-        *known |= must;
+    /// Joins another way to enter a function; true if that changes anything. Both hold what is given only.
+    pub(super) fn join_entry(&mut self, other: &State) -> bool {
+        let unsure = |_: Grip| Grip::given(false);
+        let joined = self.merged(other, |a, b| Grip::given(a.must && b.must), unsure);
+        let changed = joined != *self;
+        *self = joined;
+        changed
+    }
+
+    fn merged(
+        &self,
+        other: &State,
+        both: impl Fn(Grip, Grip) -> Grip,
+        alone: impl Fn(Grip) -> Grip,
+    ) -> State {
+        let mut held = Vec::with_capacity(self.held.len().max(other.held.len()));
+        let (mut mine, mut theirs) = (self.held.iter().peekable(), other.held.iter().peekable());
+        loop {
+            let next = match (mine.peek(), theirs.peek()) {
+                (Some(a), Some(b)) if a.0 == b.0 => {
+                    let joined = (a.0, both(a.1, b.1));
+                    mine.next();
+                    theirs.next();
+                    joined
+                }
+                (Some(a), Some(b)) if a.0 < b.0 => {
+                    let alone = (a.0, alone(a.1));
+                    mine.next();
+                    alone
+                }
+                (Some(a), None) => {
+                    let alone = (a.0, alone(a.1));
+                    mine.next();
+                    alone
+                }
+                (_, Some(b)) => {
+                    let alone = (b.0, alone(b.1));
+                    theirs.next();
+                    alone
+                }
+                (None, None) => return State { held },
+            };
+            held.push(next);
+        }
+    }
+
+    /// Of holds in any order; of two that have one name each says what it knows.
+    pub(super) fn from_pairs(mut held: Vec<(HeldId, Grip)>) -> Self {
+        held.sort_unstable_by_key(|(id, _)| *id);
+        held.dedup_by(|next, known| {
+            let same = next.0 == known.0;
+            if same {
+                known.1.learn(next.1);
+            }
+            same
+        });
+        Self { held }
+    }
+
+    /// Adds a hold; of two that have one name each says what it knows.
+    pub(super) fn add(&mut self, id: HeldId, grip: Grip) {
+        match self.held.binary_search_by_key(&id, |(held, _)| *held) {
+            Ok(at) => self.held[at].1.learn(grip),
+            Err(at) => self.held.insert(at, (id, grip)),
+        }
     }
 
     /// A lock is taken, surely or perhaps.
-    pub(super) fn take(&mut self, mut held: Held, must: bool, names: &Names) {
+    pub(super) fn take(&mut self, mut held: Held, must: bool, names: &mut Names) {
         let depth = self
-            .held
-            .keys()
+            .iter()
+            .map(|(id, _)| names.hold(id))
             .filter(|other| names.surely_same(other, held.locks, held.address))
             .map(|other| other.depth + 1)
             .max();
         held.depth = depth.unwrap_or(0).min(DEEPEST);
-        self.held.insert(held, must);
+        let id = names.held(held);
+        self.add(id, Grip::own(must));
     }
 
     /// A lock is released; `stable` says whether loads at two places read the same.
@@ -183,57 +213,85 @@ impl State {
         names: &mut Names,
         stable: &mut dyn FnMut(&[InstrId], &[InstrId]) -> bool,
     ) {
-        let mut same = BTreeSet::new();
-        for held in self.held.keys() {
-            let one = names.one[locks] && held.locks == locks;
+        let mut same = |names: &Names, held: &Held| {
             let mut through = || match (held.address, address) {
                 (Some(taken), Some(released)) => {
-                    let (a, b) = (&names.addresses[taken], &names.addresses[released]);
+                    let (a, b) = (names.address(taken), names.address(released));
                     a.loads == b.loads || stable(&a.loads, &b.loads)
                 }
                 _ => false,
             };
-            if one || names.surely_same(held, locks, address) && through() {
-                same.insert(*held);
-            }
-        }
-        let deepest = same.iter().map(|held| held.depth).max();
-        let sure = same
+            names.is_one(held.locks, locks)
+                || names.surely_same(held, locks, address) && through()
+        };
+        // Depth of those that are surely released.
+        let depths: Vec<Option<u8>> = self
             .iter()
-            .any(|held| Some(held.depth) == deepest && self.held[held]);
-        for held in &same {
-            if Some(held.depth) == deepest && held.depth < DEEPEST {
-                self.held.remove(held);
-            } else if !sure || held.depth == DEEPEST {
-                self.held.insert(*held, false);
-            }
+            .map(|(id, _)| {
+                let held = names.hold(id);
+                same(names, &held).then_some(held.depth)
+            })
+            .collect();
+        let deepest = depths.iter().flatten().max().copied();
+        let of_deepest = self.held.iter().zip(&depths);
+        let sure = of_deepest
+            .filter(|(_, depth)| depth.is_some() && **depth == deepest)
+            .any(|((_, grip), _)| grip.must);
+        let mut left = Vec::with_capacity(self.held.len());
+        for (&(id, grip), depth) in self.held.iter().zip(depths) {
+            let grip = match depth {
+                Some(depth) if Some(depth) == deepest && depth < DEEPEST => continue,
+                Some(depth) if !sure || depth == DEEPEST => grip.perhaps(),
+                Some(_) => grip,
+                None if names.meet(names.hold(id).locks, locks) => grip.perhaps(),
+                None => grip,
+            };
+            left.push((id, grip));
         }
-        for (held, must) in &mut self.held {
-            if *must && !same.contains(held) && names.meet(held.locks, locks) {
-                *must = false;
+        self.held = left;
+    }
+
+    /// Some of what is held may be released by code that is not followed here.
+    pub(super) fn loosen(&mut self, loose: impl Fn(HeldId) -> bool) {
+        for (id, grip) in &mut self.held {
+            if (grip.must || grip.kept) && loose(*id) {
+                *grip = grip.perhaps();
             }
         }
     }
 
     /// A value is computed anew: addresses that depend on it are no longer what they were.
     pub(super) fn recompute(&mut self, id: InstrId, names: &Names) {
-        if self.held.keys().any(|held| names.mentions(held, id)) {
-            for (held, must) in std::mem::take(&mut self.held) {
-                let lost = names.mentions(&held, id);
-                self.add(if lost { held.at(None) } else { held }, must);
-            }
+        let lost = |names: &Names, held: HeldId| names.depends(&names.hold(held), id);
+        if self.iter().any(|(held, _)| lost(names, held)) {
+            let now = std::mem::take(&mut self.held).into_iter();
+            let now = now.map(|(held, grip)| match lost(names, held) {
+                true => (names.plain(held), grip),
+                false => (held, grip),
+            });
+            *self = Self::from_pairs(now.collect());
         }
     }
-}
 
-fn offsets_meet(a: Offset, b: Offset) -> bool {
-    match (a, b) {
-        (Offset::Exact(a), Offset::Exact(b)) => a == b,
-        _ => true,
+    /// As somebody sees it who knows no addresses of this function.
+    pub(super) fn plain(&self, names: &Names) -> Vec<(Held, bool)> {
+        let plain = self.iter().map(|(id, grip)| (names.plain(id), grip));
+        let plain = State::from_pairs(plain.collect());
+        let mut held: Vec<(Held, bool)> = plain
+            .iter()
+            .map(|(id, grip)| (names.hold(id), grip.must))
+            .collect();
+        held.sort_unstable();
+        held
     }
-}
 
-/// The hold without what only one function knows about it.
-pub(super) fn same_hold(a: &Held, b: &Held) -> bool {
-    a.at(None) == b.at(None)
+    /// Those that pass, changed.
+    pub(super) fn filtered(&self, keep: impl Fn(HeldId, Grip) -> Option<Grip>) -> State {
+        let held = self.iter();
+        State {
+            held: held
+                .filter_map(|(id, grip)| Some((id, keep(id, grip)?)))
+                .collect(),
+        }
+    }
 }

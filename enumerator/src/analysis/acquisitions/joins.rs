@@ -9,7 +9,7 @@ use schedules::ids::Table;
 use schedules::primitives::NodeOp;
 
 use super::single::single_objects;
-use super::threads::{Living, Thread, ThreadId, ThreadKind};
+use super::threads::{Thread, ThreadId, ThreadKind};
 use crate::analysis::effects::events::Key;
 use crate::analysis::locks::{LockPlace, Site, operation};
 use crate::analysis::{Extent, Facts, ModSet, Offset};
@@ -81,14 +81,6 @@ impl Joins {
         };
         self.single.iter().filter_map(only).collect()
     }
-
-    /// True if a loop of joins waits for all that a loop of creations made.
-    pub(super) fn in_batch(&self, _: ThreadId) -> bool {
-        false
-    }
-
-    /// What passing an edge says.
-    pub(super) fn edge(&self, _: FuncId, _: BlockId, _: BlockId, _: &mut Living) {}
 }
 
 /// The place that a handle is loaded from.

@@ -13,11 +13,14 @@
 //! used as locks, values that correlate branches.
 
 mod callbacks;
+mod chains;
 mod course;
 mod held;
 mod joins;
+mod names;
 mod operations;
 mod passages;
+mod plan;
 mod rows;
 mod single;
 #[cfg(test)]
@@ -26,6 +29,7 @@ mod threads;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use schedules::ids::Table;
 use schedules::primitives::NodeOp;
@@ -50,7 +54,7 @@ pub struct Named {
 pub struct Hold {
     /// Where it was taken.
     pub site: Site,
-    pub locks: Named,
+    pub locks: Arc<Named>,
     /// Held on every way here.
     pub must: bool,
     /// Held for reading only.
@@ -62,7 +66,7 @@ pub struct Hold {
 pub struct Acquisition {
     pub site: Site,
     pub op: NodeOp,
-    pub locks: Named,
+    pub locks: Arc<Named>,
     /// Waits until the lock is free; false for the functions that try once.
     pub waits: bool,
     /// Taken for reading only.

@@ -2,11 +2,10 @@
 
 use schedules::primitives::NodeOp;
 
-use super::held::State;
-use crate::analysis::locks::operation;
-use crate::model::{
-    BlockId, Callee, Cmp, Const, Function, Instr, InstrId, InstrKind, Module, Value,
-};
+use super::held::{Grip, State};
+use super::names::Names;
+use crate::analysis::locks::{Site, operation};
+use crate::model::{BlockId, Callee, Cmp, Const, FuncId, Instr, InstrKind, Module, Value};
 
 /// Which argument of an operation is a lock.
 pub(super) fn lock_argument(op: NodeOp) -> Option<usize> {
@@ -41,35 +40,33 @@ pub(super) fn waits(op: NodeOp) -> bool {
     )
 }
 
-/// What holds on an edge: a try that is tested for 0 took the lock on one side only.
-pub(super) fn refine(
-    module: &Module,
-    function: &Function,
-    from: BlockId,
-    to: BlockId,
-    state: &State,
-) -> State {
-    let Some((call, taken, other)) = tested(module, function, from) else {
-        return state.clone();
-    };
-    let mut refined = State::default();
-    for (held, must) in &state.held {
-        let mine = held.site.1 == call && held.depth == 0 && held.address.is_some();
-        if mine && to == other && taken != other {
-            continue;
-        }
-        let sure = mine && to == taken && taken != other;
-        refined.held.insert(*held, *must || sure);
-    }
-    refined
+/// A block that ends by testing whether the try or timed lock in it got the lock.
+#[derive(Clone, Copy)]
+pub(super) struct Test {
+    call: Site,
+    /// Where it did.
+    taken: BlockId,
+    /// Where it did not.
+    other: BlockId,
 }
 
-/// A block that ends by testing whether the try or timed lock in it got the lock: the call, where it did, where it did not.
-fn tested(
-    module: &Module,
-    function: &Function,
-    block: BlockId,
-) -> Option<(InstrId, BlockId, BlockId)> {
+impl Test {
+    /// What holds on an edge: a try that is tested for 0 took the lock on one side only.
+    pub(super) fn refine(&self, to: BlockId, state: &State, names: &Names) -> State {
+        state.filtered(|id, grip| {
+            let held = names.hold(id);
+            let mine = held.site == self.call && held.depth == 0 && held.address.is_some();
+            if !mine || grip.given || self.taken == self.other {
+                return Some(grip);
+            }
+            (to == self.taken).then_some(Grip { must: true, ..grip })
+        })
+    }
+}
+
+/// The test at the end of a block, if there is one.
+pub(super) fn test(module: &Module, func: FuncId, block: BlockId) -> Option<Test> {
+    let function = &module.functions[func];
     let InstrKind::CondBr {
         cond: Value::Instr(cond),
         then,
@@ -95,11 +92,16 @@ fn tested(
     if last.0 != *call || takes(what).is_none() || waits(what) {
         return None;
     }
-    match op {
-        Cmp::Eq => Some((*call, *then, *otherwise)),
-        Cmp::Ne => Some((*call, *otherwise, *then)),
-        _ => None,
-    }
+    let (taken, other) = match op {
+        Cmp::Eq => (*then, *otherwise),
+        Cmp::Ne => (*otherwise, *then),
+        _ => return None,
+    };
+    Some(Test {
+        call: (func, *call),
+        taken,
+        other,
+    })
 }
 
 fn is_intrinsic(module: &Module, instr: &Instr) -> bool {

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schedules::ids::Id as _;
 use schedules::primitives::NodeOp;
 
-use super::held::{Held, State};
+use super::chains::Chains;
+use super::held::Held;
 use super::threads::ThreadId;
 use super::walk::{ContextId, Walk};
 use super::{Hold, Site};
@@ -25,8 +25,6 @@ pub struct Passage {
 /// What makes ways one passage.
 type Alike = (Site, Vec<(Held, bool)>);
 
-type Chains = BTreeMap<ThreadId, Vec<Site>>;
-
 /// Passages are told for these.
 fn is_told(op: NodeOp) -> bool {
     matches!(
@@ -44,35 +42,26 @@ fn is_told(op: NodeOp) -> bool {
 
 impl Walk<'_> {
     /// The passages, by site.
-    pub(super) fn passages(&self, chains: &[Chains]) -> Vec<Passage> {
-        let mut ways: BTreeMap<Alike, (Option<NodeOp>, Chains)> = BTreeMap::new();
-        let mut add = |context: ContextId, site: Site, op: Option<NodeOp>, held: &State| {
-            let mut plain = State::default();
-            for (held, must) in &held.held {
-                plain.add(held.at(None), *must);
+    pub(super) fn passages(&self, chains: &Chains) -> Vec<Passage> {
+        let mut ways: BTreeMap<Alike, (Option<NodeOp>, Vec<ContextId>)> = BTreeMap::new();
+        for (id, context) in self.contexts.iter().filter(|(id, _)| chains.reaches(*id)) {
+            let points = context.points.iter();
+            let told = points
+                .filter(|(_, point)| is_told(point.op))
+                .map(|(at, point)| (*at, Some(point.op), &point.held));
+            let seen = context.seen.iter().map(|(at, held)| (*at, None, held));
+            for (at, op, held) in told.chain(seen) {
+                let site = (context.entry.func, at);
+                let way = ways.entry((site, held.plain(&self.names)));
+                way.or_insert((op, Vec::new())).1.push(id);
             }
-            let held = plain.held.into_iter().collect();
-            let way = ways.entry((site, held)).or_insert((op, Chains::new()));
-            for (thread, chain) in &chains[context.index()] {
-                way.1.entry(*thread).or_insert_with(|| chain.clone());
-            }
-        };
-        for ((context, id), point) in &self.points {
-            let site = (self.contexts[*context].entry.func, *id);
-            if is_told(point.op) {
-                add(*context, site, Some(point.op), &point.held);
-            }
-        }
-        for ((context, id), held) in &self.seen {
-            let site = (self.contexts[*context].entry.func, *id);
-            add(*context, site, None, held);
         }
         ways.into_iter()
-            .map(|((site, held), (op, chains))| Passage {
+            .map(|((site, held), (op, contexts))| Passage {
                 site,
                 op,
                 held: self.holds(&held),
-                chains,
+                chains: chains.to_any(&contexts),
             })
             .collect()
     }
@@ -82,7 +71,7 @@ impl Walk<'_> {
             .iter()
             .map(|(held, must)| Hold {
                 site: held.site,
-                locks: self.names.named[held.locks].clone(),
+                locks: self.names.named(held.locks).clone(),
                 must: *must,
                 shared: held.shared,
             })

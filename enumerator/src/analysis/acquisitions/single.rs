@@ -46,9 +46,9 @@ fn run_once(module: &Module, facts: &Facts) -> Vec<bool> {
     for (func, function) in module.functions.iter() {
         for (id, instr) in function.instrs.iter() {
             if instr.call().is_some() {
-                for target in facts.run_by(module, func, id) {
+                for target in facts.run_by(func, id) {
                     calls[target.index()].push((func, id));
-                    if !facts.callees(func, id).known.contains(&target) {
+                    if !facts.callees(func, id).known.contains(target) {
                         // Called back: any number of times.
                         calls[target.index()].push((func, id));
                     }

@@ -328,3 +328,78 @@ fn callers_are_told_apart() {
         "#]],
     );
 }
+
+#[test]
+fn a_wrapper_takes_two_elements() {
+    // The first is given back, the second stays.
+    check(
+        "static void take(pthread_mutex_t *m) {
+              lock(m); }
+        int main(int n, char **v) { pthread_mutex_t *p = &l[n & 3], *q = &l[(n & 3) + 1];
+            take(p);
+            take(q); unlock(p);
+            lock(&b); }",
+        expect![[r#"
+            main:6 b [l[*]] {main:}
+            take:2 l[*] [] {main:4}
+            take:2 l[*] [l[*]!] {main:5}
+            parallel 
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_called_back_may_release() {
+    check(
+        "int cmp(const void *p, const void *q) { if (x) unlock(&a); return 0; }
+        int main(void) { lock(&a); lock(&c);
+            qsort(l, 8, sizeof *l, cmp);
+            lock(&b); }",
+        expect![[r#"
+            main:2 a [] {main:}
+            main:2 c [a!] {main:}
+            main:4 b [a c!] {main:}
+            parallel 
+        "#]],
+    );
+}
+
+#[test]
+fn many_callers_get_back_what_is_theirs() {
+    let locks: Vec<String> = (0..12).map(|n| format!("m{n} = PTHREAD_MUTEX_INITIALIZER")).collect();
+    let calls: String = (0..12)
+        .map(|n| format!("lock(&m{n}); g(); lock(&c); unlock(&c); unlock(&m{n});"))
+        .collect();
+    let module = compile(&format!(
+        "{PRELUDE} pthread_mutex_t {}; void g(void) {{ lock(&b); unlock(&b); }} int main(void) {{ {calls} }}",
+        locks.join(", ")
+    ));
+    let facts = Facts::of(&module);
+    let all = facts.acquisitions(&module);
+    let of = |name: &str| -> Vec<&Acquisition> {
+        let rows = all.rows.iter();
+        rows.filter(|row| named(&module, &row.locks) == name).collect()
+    };
+    let held: Vec<usize> = of("c").iter().map(|row| row.held.len()).collect();
+    assert_eq!(held, [1; 12], "each holds its own lock only");
+    let sure = |row: &&Acquisition| row.held.iter().all(|hold| hold.must);
+    assert!(of("c").iter().all(sure));
+    let most = of("b").iter().map(|row| row.held.len()).max();
+    assert_eq!(most, Some(4), "the last four ways into the function are one");
+}
+
+#[test]
+fn a_try_in_another_function_is_not_this_one() {
+    check(
+        "static int f(pthread_mutex_t *m) { if (pthread_mutex_trylock(m)) return 0; return 1; }
+        int main(void) { if (f(&a)) {
+              lock(&b); unlock(&b); unlock(&a); }
+            lock(&c); }",
+        expect![[r#"
+            main:3 b [a] {main:}
+            main:4 c [a] {main:}
+            f:1 a? [] {main:2}
+            parallel 
+        "#]],
+    );
+}

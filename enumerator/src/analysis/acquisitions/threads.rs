@@ -1,6 +1,6 @@
 //! Which threads there are, and which may be alive together.
 //!
-//! A class of threads is a creating call with the function it starts; the first thread, and what runs at the process's end or on a
+//! A class of threads is a creating call with the function it starts, or all that it may start where they are many; the first thread, and what runs at the process's end or on a
 //! signal, are classes too. Every class's code is followed with the classes that may be alive among those it created: a creation
 //! adds one with all that it may create in turn, a join that surely waits for it takes it out (`joins`).
 
@@ -10,7 +10,7 @@ use schedules::define_id;
 use schedules::ids::{Id, Table};
 use schedules::primitives::NodeOp;
 
-use super::course::Course;
+use super::course::{Course, Steps};
 use super::joins::Joins;
 use crate::analysis::Facts;
 use crate::analysis::locks::{Site, operation};
@@ -32,11 +32,14 @@ pub enum ThreadKind {
     Handler,
 }
 
+/// A call that may start more functions than this makes one class of them all.
+const MAX_ENTRIES: usize = 8;
+
 /// A class of threads.
 #[derive(Clone, Debug)]
 pub struct Thread {
     pub kind: ThreadKind,
-    /// Where they begin; several for the first thread, whose constructors run before `main`.
+    /// Where they begin; several for the first thread, whose constructors run before `main`, and where one of many is started.
     pub functions: Vec<FuncId>,
     /// More than one of them may be alive at once.
     pub many: bool,
@@ -46,8 +49,6 @@ pub struct Thread {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Alive {
     One,
-    /// All made by one run of the loop around the creation.
-    Batch,
     Many,
 }
 
@@ -69,10 +70,11 @@ pub struct Threads {
 impl Threads {
     pub(super) fn of(module: &Module, facts: &Facts, watched: &BTreeSet<Site>) -> Self {
         let all = classes(module, facts);
+        let edges = facts.call_edges();
         let reach: Vec<BTreeSet<FuncId>> = all
             .rows()
             .iter()
-            .map(|thread| reachable(facts, &thread.functions))
+            .map(|thread| reachable(&edges, &thread.functions))
             .collect();
         let creators: Vec<BTreeSet<ThreadId>> = all
             .rows()
@@ -100,6 +102,7 @@ impl Threads {
             |op| matches!(op, NodeOp::ThreadCreate | NodeOp::ThreadJoin),
             &BTreeSet::new(),
         );
+        let steps = Steps::of(module, facts, watched);
         // First without knowing what threads leave behind when they end, then with it.
         let mut leftover: Vec<Option<BTreeSet<ThreadId>>> = vec![None; threads.all.len()];
         for _ in 0..2 {
@@ -110,16 +113,16 @@ impl Threads {
                 let mut course = Course {
                     module,
                     facts,
+                    steps: &steps,
                     joins: &joins,
                     creators: &creators,
                     leftover: &leftover,
                     threads: &mut threads,
                     me: id,
-                    watched,
                     active: &active,
                     entry: BTreeMap::new(),
                     exit: BTreeMap::new(),
-                    callers: BTreeMap::new(),
+                    around: BTreeMap::new(),
                     ends: BTreeSet::new(),
                 };
                 left.push(Some(course.run()));
@@ -214,10 +217,15 @@ fn classes(module: &Module, facts: &Facts) -> Table<ThreadId, Thread> {
             if started.unknown {
                 entries.extend(facts.exposed());
             }
-            for entry in entries {
+            let classes: Vec<Vec<FuncId>> = if entries.len() > MAX_ENTRIES {
+                vec![entries.into_iter().collect()]
+            } else {
+                entries.into_iter().map(|entry| vec![entry]).collect()
+            };
+            for functions in classes {
                 all.push(Thread {
                     kind: ThreadKind::Created((func, id)),
-                    functions: vec![entry],
+                    functions,
                     many: false,
                 });
             }
@@ -261,8 +269,7 @@ fn is_registration(module: &Module, instr: &Instr) -> bool {
 }
 
 /// Functions that code may run without starting threads.
-pub(super) fn reachable(facts: &Facts, roots: &[FuncId]) -> BTreeSet<FuncId> {
-    let edges = facts.call_edges();
+fn reachable(edges: &[Vec<u32>], roots: &[FuncId]) -> BTreeSet<FuncId> {
     let mut seen: BTreeSet<FuncId> = roots.iter().copied().collect();
     let mut work: Vec<FuncId> = roots.to_vec();
     while let Some(func) = work.pop() {

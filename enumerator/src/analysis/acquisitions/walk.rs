@@ -1,7 +1,8 @@
 //! Follows calls from where threads begin, with what is held: every function is walked once for each different set of locks that it is
 //! entered with and each different meaning of the arguments that it locks.
 //!
-//! A function with too many of those gets one more, the join of all that follow.
+//! A function with too many of those gets one more, the join of all that follow: what it was entered with goes back to those callers
+//! only that had it. What a call runs is followed before what comes after the call, so that most functions are looked at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -11,15 +12,17 @@ use schedules::ids::{Id, Table};
 use schedules::primitives::NodeOp;
 
 use super::Named;
-use super::callbacks::Callbacks;
-use super::held::{Address, AddressId, Held, NamedId, Names, State, same_hold};
-use super::operations::{lock_argument, refine, takes, waits};
+use super::callbacks::{Callbacks, GroupId};
+use super::held::{DEEPEST, Grip, Held, State};
+use super::names::{Address, AddressId, HeldId, NamedId, Names};
+use super::operations::{lock_argument, takes, waits};
+use super::plan::{CallPlan, Plan, Planner, Step};
 use super::threads::{ThreadId, Threads, reaching};
-use crate::analysis::effects::blocks::is_unknown;
+use crate::analysis::components::components;
 use crate::analysis::effects::events::Key;
 use crate::analysis::locks::{LockPlace, Site, operation};
 use crate::analysis::{AbstractObject, Facts, Offset};
-use crate::model::{BlockId, Call, FuncId, Function, Instr, InstrId, Module, Value};
+use crate::model::{BlockId, Call, FuncId, Function, InstrId, Module, Value};
 
 define_id!(
     /// A function, entered in one way.
@@ -29,6 +32,12 @@ define_id!(
 /// More ways into one function than this are one.
 const MAX_CONTEXTS: usize = 8;
 
+/// Calls deeper than this wait until their callers are through.
+const MAX_DEPTH: usize = 60;
+
+/// What a function leaves may become less as more is known, so often; from then on it only grows.
+const MAX_FOLLOWED: usize = 16;
+
 /// What arguments that a function locks may name, by position.
 type Bindings = BTreeMap<u32, NamedId>;
 
@@ -36,36 +45,39 @@ type Bindings = BTreeMap<u32, NamedId>;
 pub(super) struct Entry {
     pub(super) func: FuncId,
     bindings: Bindings,
-    state: State,
+    pub(super) state: State,
+}
+
+/// What a call leads to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Next {
+    Context(ContextId),
+    Group(GroupId),
 }
 
 pub(super) struct Context {
     pub(super) entry: Entry,
     /// What is held at its returns, once there is one.
-    pub(super) exit: Option<State>,
-    /// Who has to look again when `exit` grows.
-    callers: BTreeSet<ContextId>,
-    pub(super) calls: BTreeSet<(Site, ContextId)>,
+    pub(super) exit: Option<Rc<State>>,
+    /// Who has to look again when `exit` changes, with what each called it with.
+    callers: BTreeMap<ContextId, BTreeSet<HeldId>>,
+    pub(super) calls: BTreeMap<InstrId, BTreeSet<Next>>,
+    pub(super) points: BTreeMap<InstrId, Point>,
+    /// What may be held at watched sites.
+    pub(super) seen: BTreeMap<InstrId, State>,
+    /// Being followed now.
+    active: bool,
+    /// How often it was followed, and what it was entered with last time.
+    followed: usize,
+    pub(super) entered: State,
 }
 
-/// What is known about a lock operation before it runs.
+/// What is known about a synchronization operation before it runs.
 #[derive(Clone)]
 pub(super) struct Point {
     pub(super) op: NodeOp,
     pub(super) locks: Option<NamedId>,
     pub(super) held: State,
-}
-
-/// What a call may run, of what synchronizes.
-struct Targets {
-    /// Functions that the call itself names.
-    direct: Vec<FuncId>,
-    /// Functions that may be called back from there.
-    back: Vec<FuncId>,
-    /// Code we do not see may run.
-    strange: bool,
-    /// Something else may run that does not synchronize.
-    skips: bool,
 }
 
 pub(super) struct Walk<'a> {
@@ -81,24 +93,19 @@ pub(super) struct Walk<'a> {
     pub(super) roots: BTreeMap<ContextId, BTreeSet<ThreadId>>,
     /// Arguments that a function locks, itself or through what it calls.
     locked_args: Vec<BTreeSet<u32>>,
-    /// Functions that synchronize, themselves or through what they call.
     locking: Vec<bool>,
-    pub(super) points: BTreeMap<(ContextId, InstrId), Point>,
-    /// Sites that are no synchronization, but that somebody asks about, and what may be held there.
+    /// Functions by number, callees before callers.
+    order: Vec<u32>,
     watched: &'a BTreeSet<Site>,
-    pub(super) seen: BTreeMap<(ContextId, InstrId), State>,
-    work: BTreeSet<ContextId>,
+    work: BTreeSet<(u32, ContextId)>,
+    depth: usize,
     pub(super) names: Names,
-    /// What calls may run.
-    targets: BTreeMap<Site, Rc<Targets>>,
-    /// Instructions by function that matter to the walk: calls that synchronize, or that code we do not see gets.
-    calls: BTreeMap<FuncId, Rc<[bool]>>,
+    plans: BTreeMap<FuncId, Rc<Plan>>,
+    /// What arguments of calls may name, whoever calls the function.
+    arguments: BTreeMap<(FuncId, (InstrId, u32)), NamedId>,
     /// Whether loads of a function read what no call of it writes.
     steady: BTreeMap<Site, bool>,
-    /// What may be held where code we do not see calls back, as far as earlier walks know, and as this one finds it.
-    outside: State,
-    seen_outside: State,
-    callbacks: Callbacks,
+    pub(super) callbacks: Callbacks,
 }
 
 impl<'a> Walk<'a> {
@@ -110,6 +117,12 @@ impl<'a> Walk<'a> {
         watched: &'a BTreeSet<Site>,
     ) -> Self {
         let count = module.functions.len();
+        let edges = facts.call_edges();
+        let groups = components(count, |_| true, |node| &edges[node as usize]);
+        let mut order = vec![0; count];
+        for (place, func) in groups.iter().flatten().enumerate() {
+            order[*func as usize] = place as u32;
+        }
         let mut walk = Self {
             module,
             facts,
@@ -122,34 +135,23 @@ impl<'a> Walk<'a> {
             roots: BTreeMap::new(),
             locked_args: vec![BTreeSet::new(); count],
             locking: reaching(module, facts, |_| true, watched),
-            points: BTreeMap::new(),
+            order,
             watched,
-            seen: BTreeMap::new(),
             work: BTreeSet::new(),
+            depth: 0,
             names: Names::default(),
-            targets: BTreeMap::new(),
-            calls: BTreeMap::new(),
+            plans: BTreeMap::new(),
+            arguments: BTreeMap::new(),
             steady: BTreeMap::new(),
-            outside: State::default(),
-            seen_outside: State::default(),
             callbacks: Callbacks::default(),
         };
-        walk.find_locked_args();
+        for group in &groups {
+            walk.find_locked_args(group);
+        }
         walk
     }
 
-    /// Walks until what may be held around code we do not see is known; that code may call back with all of it.
     pub(super) fn run(&mut self) {
-        loop {
-            self.walk_all();
-            if !self.outside.join(&std::mem::take(&mut self.seen_outside)) {
-                return;
-            }
-            self.forget();
-        }
-    }
-
-    fn walk_all(&mut self) {
         for (id, thread) in self.threads.all.iter() {
             for &func in &thread.functions {
                 if self.module.functions[func].is_declaration() {
@@ -164,25 +166,18 @@ impl<'a> Walk<'a> {
                 self.roots.entry(context).or_default().insert(id);
             }
         }
-        // The newest first: what a function calls is known before the function is looked at again.
-        while let Some(context) = self.work.pop_last() {
-            self.function(context);
+        // What is called first: it is known before who calls it looks again.
+        while let Some((_, context)) = self.work.pop_first() {
+            self.follow(context);
         }
     }
 
-    /// Forgets all contexts: they were walked with too little held outside.
-    fn forget(&mut self) {
-        self.contexts = Table::default();
-        self.known.clear();
-        self.per_function.fill(0);
-        self.rest.clear();
-        self.roots.clear();
-        self.points.clear();
-        self.seen.clear();
-        self.callbacks.forget();
+    fn enqueue(&mut self, context: ContextId) {
+        let func = self.contexts[context].entry.func;
+        self.work.insert((self.order[func.index()], context));
     }
 
-    /// The context of an entry; joins with others where there are too many.
+    /// The context of an entry, followed; joins with others where there are too many.
     fn context(&mut self, entry: Entry) -> ContextId {
         if let Some(&id) = self.known.get(&entry) {
             return id;
@@ -194,242 +189,254 @@ impl<'a> Walk<'a> {
         *count += 1;
         let id = self.open(entry.clone());
         self.known.insert(entry, id);
+        self.follow(id);
         id
     }
 
     /// The context that stands for many entries of a function.
     fn joined(&mut self, entry: &Entry) -> ContextId {
         let func = entry.func;
-        let joined = Entry {
-            func,
-            bindings: Bindings::new(),
-            state: forget_addresses(&entry.state),
-        };
-        let Some(&id) = self.rest.get(&func) else {
-            let id = self.open(joined);
-            self.rest.insert(func, id);
+        if let Some(&id) = self.rest.get(&func) {
+            if self.contexts[id].entry.state.join_entry(&entry.state) {
+                self.follow(id);
+            }
             return id;
-        };
-        if self.contexts[id].entry.state.join(&joined.state) {
-            self.work.insert(id);
         }
+        let id = self.open(Entry {
+            bindings: Bindings::new(),
+            ..entry.clone()
+        });
+        self.rest.insert(func, id);
+        self.follow(id);
         id
     }
 
     fn open(&mut self, entry: Entry) -> ContextId {
-        let id = self.contexts.push(Context {
+        self.contexts.push(Context {
             entry,
             exit: None,
-            callers: BTreeSet::new(),
-            calls: BTreeSet::new(),
-        });
-        self.work.insert(id);
-        id
+            callers: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            points: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            active: false,
+            followed: 0,
+            entered: State::default(),
+        })
     }
 
-    fn function(&mut self, context: ContextId) {
+    /// Follows a function in a context, at once or, where that cannot be, later.
+    fn follow(&mut self, context: ContextId) {
+        if self.contexts[context].active || self.depth >= MAX_DEPTH {
+            self.enqueue(context);
+            return;
+        }
+        let func = self.contexts[context].entry.func;
+        self.work.remove(&(self.order[func.index()], context));
+        self.depth += 1;
+        let known = &mut self.contexts[context];
+        known.active = true;
+        known.followed += 1;
+        known.entered = known.entry.state.clone();
+        known.calls.clear();
+        known.points.clear();
+        known.seen.clear();
+        let exit = self.function(context);
+        self.contexts[context].active = false;
+        self.depth -= 1;
+        if let Some(exit) = exit {
+            self.leave(context, exit);
+        }
+    }
+
+    fn function(&mut self, context: ContextId) -> Option<State> {
         let func = self.contexts[context].entry.func;
         let function = &self.module.functions[func];
-        let first = self.contexts[context].entry.state.clone();
-        let mut before: BTreeMap<BlockId, State> = BTreeMap::from([(BlockId(0), first)]);
+        let plan = self.plan(func);
+        let mut before: Vec<Option<Rc<State>>> = vec![None; plan.blocks.len()];
+        before[0] = Some(Rc::new(self.contexts[context].entered.clone()));
         let mut exit: Option<State> = None;
         let mut blocks = BTreeSet::from([(0, BlockId(0))]);
-        let order = |block: BlockId| self.facts.cfg(func).order(block).unwrap_or(u32::MAX);
         while let Some((_, block)) = blocks.pop_first() {
-            let mut state = before[&block].clone();
-            if !self.block(context, function, block, &mut state) {
+            let entered = before[block.index()].clone().expect("a state to begin with");
+            let here = &plan.blocks[block.index()];
+            let Some(state) = self.block(context, function, &plan, block, entered) else {
                 continue;
+            };
+            if here.returns {
+                join(&mut exit, Some((*state).clone()));
             }
-            if self.facts.returns(func, block) {
-                match &mut exit {
-                    Some(exit) => {
-                        exit.join(&state);
-                    }
-                    None => exit = Some(state.clone()),
-                }
-            }
-            for &next in &function.blocks[block].succs {
-                let state = refine(self.module, function, block, next, &state);
-                let changed = match before.get_mut(&next) {
-                    Some(known) => known.join(&state),
-                    None => {
-                        before.insert(next, state);
-                        true
-                    }
+            for &(order, next) in &here.successors {
+                let state = match &here.test {
+                    Some(test) => Rc::new(test.refine(next, &state, &self.names)),
+                    None => state.clone(),
                 };
-                if changed {
-                    blocks.insert((order(next), next));
+                if arrive(&mut before[next.index()], state) {
+                    blocks.insert((order, next));
                 }
             }
         }
-        if let Some(exit) = exit {
-            let known = &mut self.contexts[context].exit;
-            let changed = match known {
-                Some(known) => known.join(&exit),
-                None => {
-                    *known = Some(exit);
-                    true
-                }
-            };
-            if changed {
-                self.work.extend(&self.contexts[context].callers);
-                self.callbacks
-                    .changed(context, &self.contexts, &mut self.work);
-            }
+        exit
+    }
+
+    /// What is held at a function's returns is known better: who depends on it looks again.
+    fn leave(&mut self, context: ContextId, mut exit: State) {
+        let known = self.contexts[context].exit.clone();
+        if let Some(known) = known.as_deref()
+            && self.contexts[context].followed > MAX_FOLLOWED
+        {
+            exit.join(known);
+        }
+        let changes = known.map(|known| changed(&known, &exit));
+        self.contexts[context].exit = Some(Rc::new(exit));
+        let concerned = |passed: &BTreeSet<HeldId>| match &changes {
+            Some(Some(given)) => given
+                .iter()
+                .any(|id| passed.contains(&self.names.plain(*id))),
+            Some(None) | None => true,
+        };
+        let callers = self.contexts[context].callers.iter();
+        let mut again: Vec<ContextId> = callers
+            .filter(|(_, passed)| concerned(passed))
+            .map(|(caller, _)| *caller)
+            .collect();
+        again.extend(
+            self.callbacks
+                .changed(context, &self.contexts, &self.names),
+        );
+        for caller in again {
+            self.enqueue(caller);
         }
     }
 
-    /// Runs a block; false if control does not come to its end, as far as is known now.
+    /// Runs a block; nothing if control does not come to its end, as far as is known now.
     fn block(
         &mut self,
         context: ContextId,
         function: &Function,
+        plan: &Plan,
         block: BlockId,
-        state: &mut State,
-    ) -> bool {
-        let func = self.contexts[context].entry.func;
-        let calls = self.calls(func, function);
-        for (id, instr) in function.block_instrs(block) {
-            if !state.held.is_empty() && self.names.is_mentioned(id) {
-                state.recompute(id, &self.names);
-            }
-            if !self.watched.is_empty() && self.watched.contains(&(func, id)) {
-                let known = self.seen.entry((context, id));
-                let known = known.or_insert_with(|| state.clone());
-                known.join(state);
-            }
-            if calls[id.index()] && !self.call(context, function, id, instr, state) {
-                return false;
+        entered: Rc<State>,
+    ) -> Option<Rc<State>> {
+        let steps = &plan.blocks[block.index()].steps;
+        if steps.is_empty() {
+            return Some(entered);
+        }
+        let mut state = (*entered).clone();
+        for step in steps {
+            match *step {
+                Step::Computed(id) => state.recompute(id, &self.names),
+                Step::Watched(id) => {
+                    self.contexts[context].seen.insert(id, state.clone());
+                }
+                Step::Call(id) => {
+                    let call = function.instrs[id].call().expect("a call");
+                    self.call(context, function, id, call, &plan.calls[&id], &mut state)?;
+                }
             }
         }
-        true
+        Some(Rc::new(state))
     }
 
+    /// Nothing if the call does not return, as far as is known now.
     fn call(
         &mut self,
         context: ContextId,
         function: &Function,
         id: InstrId,
-        instr: &Instr,
+        call: &Call,
+        plan: &CallPlan,
         state: &mut State,
-    ) -> bool {
-        let func = self.contexts[context].entry.func;
-        let call = instr.call().expect("a call");
-        if let Some((op, row)) = operation(self.module, instr) {
-            let timed = row.symbol.contains("timed") || row.symbol.contains("clock");
+    ) -> Option<()> {
+        if let Some((op, timed)) = plan.op {
             self.primitive(context, function, id, op, timed, call, state);
         }
-        let targets = self.targets(func, id);
-        let mut after: Option<State> = targets.skips.then(|| state.clone());
-        for target in &targets.direct {
+        self.contexts[context].calls.remove(&id);
+        let mut after: Option<State> = plan.skips.then(|| state.clone());
+        for target in &plan.direct {
             let left = self.enter(context, function, id, call, *target, state);
             join(&mut after, left);
         }
-        let Some(mut after) = after else {
-            return false;
-        };
+        let mut after = after?;
         // Called back any number of times.
-        if !targets.back.is_empty() {
-            self.called_back(context, (func, id), &targets.back, &mut after);
-            let around = after.held.keys();
-            let around = around.map(|held| (held.at(None), false));
-            self.seen_outside.held.extend(around);
+        if !plan.back.is_empty() {
+            self.called_back(context, id, &plan.back, &mut after);
         }
         *state = after;
-        if targets.strange {
+        if plan.strange {
             self.unseen(state);
         }
-        true
+        Some(())
     }
 
-    /// Which instructions of a function are calls that matter.
-    fn calls(&mut self, func: FuncId, function: &Function) -> Rc<[bool]> {
-        if let Some(known) = self.calls.get(&func) {
+    fn plan(&mut self, func: FuncId) -> Rc<Plan> {
+        if let Some(known) = self.plans.get(&func) {
             return known.clone();
         }
-        let matter: Rc<[bool]> = function
-            .instrs
-            .iter()
-            .map(|(id, instr)| {
-                instr.call().is_some() && {
-                    let targets = self.targets(func, id);
-                    operation(self.module, instr).is_some()
-                        || targets.strange
-                        || !targets.direct.is_empty()
-                        || !targets.back.is_empty()
-                }
-            })
-            .collect();
-        self.calls.insert(func, matter.clone());
-        matter
+        let planner = Planner {
+            module: self.module,
+            facts: self.facts,
+            watched: self.watched,
+            locking: &self.locking,
+        };
+        let plan = Rc::new(planner.plan(func));
+        self.plans.insert(func, plan.clone());
+        plan
     }
 
-    fn targets(&mut self, func: FuncId, id: InstrId) -> Rc<Targets> {
-        if let Some(known) = self.targets.get(&(func, id)) {
-            return known.clone();
-        }
-        let callees = self.facts.callees(func, id);
-        let all = self.facts.run_by(self.module, func, id).into_iter();
-        let (direct, back): (Vec<FuncId>, Vec<FuncId>) = all
-            .filter(|target| self.locking[target.index()])
-            .partition(|target| callees.known.contains(target));
-        let targets = Rc::new(Targets {
-            skips: callees.unknown || direct.len() < callees.known.len(),
-            strange: callees.unknown
-                || callees.known.iter().any(|target| {
-                    let target = &self.module.functions[*target];
-                    target.is_declaration() && is_unknown(&target.name)
-                }),
-            direct,
-            back,
-        });
-        self.targets.insert((func, id), targets.clone());
-        targets
-    }
-
-    /// Functions that the library calls; what is held afterwards. They are entered with all that is held around code
-    /// we do not see anywhere.
+    /// Functions that the library calls; what is held afterwards.
     fn called_back(
         &mut self,
         context: ContextId,
-        site: Site,
+        id: InstrId,
         targets: &[FuncId],
         state: &mut State,
     ) {
+        let mut around = State::default();
+        for (held, _) in state.iter() {
+            around.add(self.names.plain(held), Grip::given(false));
+        }
+        if self.callbacks.around.join_entry(&around) {
+            for back in self.callbacks.contexts() {
+                self.contexts[back].entry.state = self.callbacks.around.clone();
+                self.enqueue(back);
+            }
+        }
         let group = match self.callbacks.known(targets) {
             Some(group) => group,
             None => {
-                let entered = targets.iter().map(|&func| {
-                    let next = self.context(Entry {
-                        func,
-                        bindings: Bindings::new(),
-                        state: self.outside.clone(),
-                    });
-                    (next, func)
-                });
-                let members = entered.collect();
+                let members = targets.iter().map(|&func| self.back(func)).collect();
                 self.callbacks
-                    .open(self.facts, targets, members, &self.contexts)
+                    .open(targets, members, &self.contexts, &self.names)
             }
         };
-        if self.callbacks.is_new(group, context, site) {
-            let members = self.callbacks.members(group);
-            let calls = members.iter().map(|(next, _)| (site, *next));
-            self.contexts[context].calls.extend(calls);
+        let calls = self.contexts[context].calls.entry(id).or_default();
+        calls.insert(Next::Group(group));
+        self.callbacks.apply(group, context, state, &self.names);
+    }
+
+    /// The context in which a function is called back.
+    fn back(&mut self, func: FuncId) -> ContextId {
+        if let Some(id) = self.callbacks.context(func) {
+            return id;
         }
-        self.callbacks.apply(group, state);
+        let id = self.open(Entry {
+            func,
+            bindings: Bindings::new(),
+            state: self.callbacks.around.clone(),
+        });
+        self.callbacks.set_context(func, id);
+        self.follow(id);
+        id
     }
 
     /// Code we do not see may release what escaped.
     fn unseen(&self, state: &mut State) {
-        for (held, must) in &mut state.held {
-            let locks = &self.names.named[held.locks];
-            let escaped = locks
-                .places
-                .iter()
-                .any(|(what, _)| self.facts.escaped(what));
-            *must &= !locks.unknown && !escaped;
-        }
+        state.loosen(|id| {
+            let locks = self.names.named(self.names.hold(id).locks);
+            let mut places = locks.places.iter();
+            locks.unknown || places.any(|(what, _)| self.facts.escaped(what))
+        });
     }
 
     /// Walks into a function; what is held when it returns, in the caller's words.
@@ -449,37 +456,83 @@ impl<'a> Walk<'a> {
             let Some(value) = call.args.get(position as usize) else {
                 continue;
             };
-            bindings.insert(position, self.named(context, value));
+            bindings.insert(position, self.named(context, (id, position), value));
             if let Some(address) = address(function, value) {
                 addresses.insert(position, address);
             }
         }
-        let mut entry = State::default();
-        for (held, must) in &state.held {
-            let inside = self.inside(caller, held, &addresses);
-            entry.add(held.at(inside), *must);
+        let mut entry = Vec::new();
+        for (id, grip) in state.iter() {
+            let held = self.names.hold(id);
+            let inside = match held.address {
+                Some(_) => {
+                    let inside = self.inside(caller, &held, &addresses);
+                    self.names.held(held.at(inside))
+                }
+                None => id,
+            };
+            entry.push((inside, Grip::given(grip.must)));
         }
+        let entry = State::from_pairs(entry);
+        let passed: Vec<HeldId> = entry.iter().map(|(id, _)| self.names.plain(id)).collect();
         let next = self.context(Entry {
             func: target,
             bindings,
             state: entry,
         });
-        self.contexts[next].callers.insert(context);
-        self.contexts[context].calls.insert(((caller, id), next));
+        let callers = self.contexts[next].callers.entry(context).or_default();
+        callers.extend(passed);
+        let calls = self.contexts[context].calls.entry(id).or_default();
+        calls.insert(Next::Context(next));
         let exit = self.contexts[next].exit.clone()?;
-        let mut after = State::default();
-        for (held, must) in &exit.held {
-            let mut known = false;
-            for (old, before) in state.held.iter().filter(|(old, _)| same_hold(old, held)) {
-                after.held.insert(*old, *must && *before);
-                known = true;
+        Some(self.after(state, &exit, &addresses))
+    }
+
+    /// What is held after a call, in the caller's words: what the caller held and the function left alone or may have, and what the
+    /// function took.
+    fn after(
+        &mut self,
+        state: &State,
+        exit: &State,
+        addresses: &BTreeMap<u32, Address>,
+    ) -> State {
+        let plain = |(id, grip)| (self.names.plain(id), id, grip);
+        let mut mine: Vec<(HeldId, HeldId, Grip)> = state.iter().map(plain).collect();
+        mine.sort_unstable();
+        let (mut after, mut own, mut left) = (Vec::new(), Vec::new(), Vec::new());
+        for (id, grip) in exit.iter() {
+            if grip.given {
+                let plain = self.names.plain(id);
+                let first = mine.partition_point(|mine| mine.0 < plain);
+                let same = mine[first..].iter().take_while(|mine| mine.0 == plain);
+                for (_, old, before) in same {
+                    let still = Grip {
+                        must: before.must && grip.kept,
+                        kept: before.kept && grip.kept,
+                        ..*before
+                    };
+                    after.push((*old, still));
+                }
             }
-            if !known {
-                let outside = self.outside(held, &addresses);
-                after.held.insert(held.at(outside), *must);
+            if grip.own {
+                let held = self.names.hold(id);
+                let outside = self.outside(&held, addresses);
+                own.push((held.at(outside), grip));
             }
         }
-        Some(after)
+        for (mut held, grip) in own {
+            // The function may not have known that it took the same again.
+            let same = after
+                .iter()
+                .map(|(old, _)| self.names.hold(*old))
+                .filter(|old| self.names.surely_same(old, held.locks, held.address));
+            let below = same.map(|old| old.depth + 1).max();
+            held.depth = held.depth.max(below.unwrap_or(0)).min(DEEPEST);
+            let id = self.names.held(held);
+            left.push((id, Grip::own(grip.must && !grip.given)));
+        }
+        left.extend(after);
+        State::from_pairs(left)
     }
 
     /// A hold's address in the words of the function that is called.
@@ -489,13 +542,16 @@ impl<'a> Walk<'a> {
         held: &Held,
         addresses: &BTreeMap<u32, Address>,
     ) -> Option<AddressId> {
-        let mine = self.names.addresses[held.address?].clone();
+        let mine = self.names.address(held.address?).clone();
+        if matches!(mine.key, Key::Global(..)) {
+            return held.address;
+        }
         for (position, given) in addresses {
             let Some(distance) = mine.key.relative(&given.key) else {
                 continue;
             };
             if mine.loads == given.loads || self.stable(caller, &mine.loads, &given.loads) {
-                return Some(self.names.address(Address {
+                return Some(self.names.address_id(Address {
                     key: Key::Arg(*position).moved(distance),
                     loads: Vec::new(),
                 }));
@@ -506,13 +562,17 @@ impl<'a> Walk<'a> {
 
     /// The address of a lock that a called function took, in the words of its caller.
     fn outside(&mut self, held: &Held, addresses: &BTreeMap<u32, Address>) -> Option<AddressId> {
-        let (position, offset) = self.names.addresses[held.address?].key.of_arg()?;
+        let key = &self.names.address(held.address?).key;
+        if matches!(key, Key::Global(..)) {
+            return held.address;
+        }
+        let (position, offset) = key.of_arg()?;
         let given = addresses.get(&position)?;
         let address = Address {
             key: given.key.clone().moved(offset),
             loads: given.loads.clone(),
         };
-        Some(self.names.address(address))
+        Some(self.names.address_id(address))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -527,23 +587,19 @@ impl<'a> Walk<'a> {
         state: &mut State,
     ) {
         let func = self.contexts[context].entry.func;
-        let place = lock_argument(op).and_then(|position| call.args.get(position));
-        let locks = place.map(|lock| self.named(context, lock));
+        let place = lock_argument(op)
+            .and_then(|position| Some((position as u32, call.args.get(position)?)));
+        let locks = place.map(|(position, lock)| self.named(context, (id, position), lock));
         let point = Point {
             op,
             locks,
             held: state.clone(),
         };
-        let known = self.points.entry((context, id));
-        known
-            .and_modify(|known| {
-                known.held.join(state);
-            })
-            .or_insert(point);
-        let (Some(locks), Some(place)) = (locks, place) else {
+        self.contexts[context].points.insert(id, point);
+        let (Some(locks), Some((_, place))) = (locks, place) else {
             return;
         };
-        let address = address(function, place).map(|address| self.names.address(address));
+        let address = address(function, place).map(|address| self.names.address_id(address));
         if let Some(shared) = takes(op) {
             let held = Held {
                 site: (func, id),
@@ -552,7 +608,7 @@ impl<'a> Walk<'a> {
                 shared,
                 depth: 0,
             };
-            state.take(held, waits(op) && !timed, &self.names);
+            state.take(held, waits(op) && !timed, &mut self.names);
         } else if matches!(
             op,
             NodeOp::MutexUnlock | NodeOp::RwUnlock | NodeOp::SpinUnlock
@@ -576,24 +632,37 @@ impl<'a> Walk<'a> {
         self.names = names;
     }
 
-    /// What a lock's address may name in this context.
-    fn named(&mut self, context: ContextId, value: &Value) -> NamedId {
-        let entry = &self.contexts[context].entry;
-        let function = &self.module.functions[entry.func];
-        let found = self.facts.points_to(entry.func, value);
-        let mut named = Named {
-            places: found.places.into_iter().collect(),
-            unknown: found.unknown,
+    /// What an argument of a call may name in this context.
+    fn named(&mut self, context: ContextId, at: (InstrId, u32), value: &Value) -> NamedId {
+        let func = self.contexts[context].entry.func;
+        let all = match self.arguments.get(&(func, at)) {
+            Some(known) => *known,
+            None => {
+                let found = self.facts.points_to(func, value);
+                let named = Named {
+                    places: found.places.into_iter().collect(),
+                    unknown: found.unknown,
+                };
+                let id = self.names.locks(named, self.single);
+                self.arguments.insert((func, at), id);
+                id
+            }
         };
-        let bound = address(function, value)
+        let entry = &self.contexts[context].entry;
+        let bound = address(&self.module.functions[func], value)
             .and_then(|address| address.key.of_arg())
             .and_then(|(position, offset)| Some((*entry.bindings.get(&position)?, offset)))
-            .map(|(bound, offset)| (&self.names.named[bound], offset))
+            .map(|(bound, offset)| (self.names.named(bound), offset))
             .filter(|(bound, _)| !bound.unknown);
-        if let Some((bound, offset)) = bound {
-            named.places.retain(|place| reached(bound, offset, place));
-            named.unknown = false;
-        }
+        let Some((bound, offset)) = bound else {
+            return all;
+        };
+        let places = self.names.named(all).places.iter();
+        let reached = places.filter(|place| reached(bound, offset, place));
+        let named = Named {
+            places: reached.copied().collect(),
+            unknown: false,
+        };
         self.names.locks(named, self.single)
     }
 
@@ -608,32 +677,43 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn find_locked_args(&mut self) {
+    /// Of functions that call each other; of all others that they call it is known.
+    fn find_locked_args(&mut self, group: &[u32]) {
         let mut changed = true;
         while changed {
             changed = false;
-            for (func, function) in self.module.functions.iter() {
-                for (id, instr) in function.instrs.iter() {
-                    let Some(call) = instr.call() else { continue };
-                    let mut positions: Vec<u32> = Vec::new();
-                    if let Some((op, _)) = operation(self.module, instr) {
-                        positions.extend(lock_argument(op).map(|position| position as u32));
-                    }
-                    for target in &self.facts.callees(func, id).known {
-                        positions.extend(&self.locked_args[target.index()]);
-                    }
-                    for position in positions {
-                        let value = call.args.get(position as usize);
-                        let arg = value
-                            .and_then(|value| address(function, value))
-                            .and_then(|address| address.key.of_arg());
-                        if let Some((arg, _)) = arg {
-                            changed |= self.locked_args[func.index()].insert(arg);
-                        }
-                    }
-                }
+            for &func in group {
+                let found = self.locked_by(FuncId(func));
+                let known = &mut self.locked_args[func as usize];
+                changed |= found.len() > known.len();
+                *known = found;
+            }
+            changed &= group.len() > 1 || self.facts.is_recursive(FuncId(group[0]));
+        }
+    }
+
+    /// Arguments that a function locks, as far as is known of those that it calls.
+    fn locked_by(&self, func: FuncId) -> BTreeSet<u32> {
+        let function = &self.module.functions[func];
+        let mut found = BTreeSet::new();
+        for (id, instr) in function.instrs.iter() {
+            let Some(call) = instr.call() else { continue };
+            let mut positions: Vec<u32> = Vec::new();
+            if let Some((op, _)) = operation(self.module, instr) {
+                positions.extend(lock_argument(op).map(|position| position as u32));
+            }
+            for target in &self.facts.callees(func, id).known {
+                positions.extend(&self.locked_args[target.index()]);
+            }
+            for position in positions {
+                let value = call.args.get(position as usize);
+                let arg = value
+                    .and_then(|value| address(function, value))
+                    .and_then(|address| address.key.of_arg());
+                found.extend(arg.map(|(arg, _)| arg));
             }
         }
+        found
     }
 }
 
@@ -647,12 +727,27 @@ fn join(into: &mut Option<State>, from: Option<State>) {
     }
 }
 
-fn forget_addresses(state: &State) -> State {
-    let mut plain = State::default();
-    for (held, must) in &state.held {
-        plain.add(held.at(None), *must);
+/// Control comes to a block with a state; true if that is news.
+fn arrive(known: &mut Option<Rc<State>>, state: Rc<State>) -> bool {
+    let Some(before) = known else {
+        *known = Some(state);
+        return true;
+    };
+    if Rc::ptr_eq(before, &state) {
+        return false;
     }
-    plain
+    Rc::make_mut(before).join(&state)
+}
+
+/// What is no longer the same among what a function was entered with; nothing if what it took itself changed, too.
+fn changed(before: &State, after: &State) -> Option<Vec<HeldId>> {
+    let differs = |a: &State, b: &State| -> Vec<(HeldId, Grip)> {
+        let differing = a.iter().filter(|(id, grip)| b.get(*id) != Some(*grip));
+        differing.collect()
+    };
+    let all = [differs(before, after), differs(after, before)].concat();
+    let given_only = all.iter().all(|(_, grip)| !grip.own);
+    given_only.then(|| all.into_iter().map(|(id, _)| id).collect())
 }
 
 /// True if the place may be `offset` bytes from one of those that the base names.

@@ -9,6 +9,7 @@ pub(super) fn collapse(solver: &mut Solver) -> Vec<u32> {
     for node in 0..count as u32 {
         if solver.is_root(node) {
             solver.tidy_edges(node);
+            solver.thin(node);
         }
     }
     let found = components(

@@ -84,6 +84,26 @@ impl Set {
         grew
     }
 
+    pub(super) fn contains(&self, item: u32) -> bool {
+        let at = self.words.binary_search_by_key(&(item / 64), |word| word.0);
+        at.is_ok_and(|at| self.words[at].1 & 1 << (item % 64) != 0)
+    }
+
+    /// Takes out all of `other`; true if there was anything.
+    pub(super) fn remove_all(&mut self, other: &Set) -> bool {
+        let mut theirs = other.words.iter().copied().peekable();
+        let mut removed = false;
+        self.words.retain_mut(|(number, bits)| {
+            while theirs.next_if(|word| word.0 < *number).is_some() {}
+            if let Some(word) = theirs.peek().filter(|word| word.0 == *number) {
+                removed |= *bits & word.1 != 0;
+                *bits &= !word.1;
+            }
+            *bits != 0
+        });
+        removed
+    }
+
     /// Ascending.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
         self.words.iter().flat_map(|&(number, bits)| {
@@ -139,6 +159,9 @@ mod tests {
             let new: BTreeSet<u32> = &a - &b;
             assert_eq!(fresh.add_new(&make(&a), &make(&b)), !new.is_subset(&c));
             assert_eq!(fresh.iter().collect::<BTreeSet<_>>(), &c | &new);
+            assert_eq!(fresh.remove_all(&make(&b)), !(&c | &new).is_disjoint(&b));
+            assert_eq!(fresh.iter().collect::<BTreeSet<_>>(), &(&c | &new) - &b);
+            assert!((0..700).all(|item| fresh.contains(item) == fresh.iter().any(|one| one == item)));
         }
     }
 }

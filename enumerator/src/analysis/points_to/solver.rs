@@ -39,6 +39,9 @@ const MAX_LOCATIONS: usize = 192;
 /// More pairs of source and target than this, and a copy of memory no longer tells fields apart.
 const MAX_PAIRS: usize = 256;
 
+/// Next to the external location a node tells this many apart; what escaped besides, the external location stands for.
+const MAX_BESIDE_EXTERNAL: usize = 64;
+
 /// A constraint that looks at the locations a node holds.
 #[derive(Clone, Debug)]
 pub(super) enum Complex {
@@ -100,6 +103,8 @@ struct Node {
     unseen: Set,
     edges: Vec<u32>,
     complex: Vec<u32>,
+    /// Holds the external location and many more: what that one stands for is left out.
+    full: bool,
 }
 
 /// What the solver asks its owner: what a call means once its target is known.
@@ -131,6 +136,8 @@ pub(super) struct Solver {
     /// Objects whose shape changed: words and copies have to be looked at again.
     reshaped: Vec<ObjectId>,
     escaping: Vec<ObjectId>,
+    /// Locations in data that escaped: the external location stands for them.
+    implied: Set,
     pub(super) waves: u32,
 }
 
@@ -192,6 +199,9 @@ impl Solver {
         }
         let location = self.locations.push((object, offset));
         place.locations.insert(offset, location);
+        if place.escaped && is_data(place.what) {
+            self.implied.insert(location.0);
+        }
         location
     }
 
@@ -227,22 +237,45 @@ impl Solver {
     }
 
     pub(super) fn point(&mut self, node: u32, location: LocationId) {
+        let mut set = Set::default();
+        set.insert(location.0);
         let node = self.find(node);
-        let node = &mut self.nodes[node as usize];
-        if node.holds.insert(location.0) {
-            node.fresh.insert(location.0);
-            node.unseen.insert(location.0);
-        }
+        self.add(node, &set);
     }
 
     fn add(&mut self, node: u32, set: &Set) {
+        if self.nodes[node as usize].full {
+            let mut set = set.clone();
+            set.remove_all(&self.implied);
+            self.add_to(node, &set);
+        } else if self.add_to(node, set) && node != EXTERNAL_MEMORY {
+            let holds = &self.nodes[node as usize].holds;
+            if holds.contains(EXTERNAL.0) && holds.len() > MAX_BESIDE_EXTERNAL {
+                self.nodes[node as usize].full = true;
+                self.thin(node);
+            }
+        }
+    }
+
+    /// Leaves out of a full node what the external location stands for.
+    pub(super) fn thin(&mut self, node: u32) {
         let node = &mut self.nodes[node as usize];
-        if node.fresh.add_new(set, &node.holds) {
+        if node.full && node.holds.remove_all(&self.implied) {
+            node.fresh.remove_all(&self.implied);
+            node.unseen.remove_all(&self.implied);
+        }
+    }
+
+    fn add_to(&mut self, node: u32, set: &Set) -> bool {
+        let node = &mut self.nodes[node as usize];
+        let grows = node.fresh.add_new(set, &node.holds);
+        if grows {
             let fresh = std::mem::take(&mut node.fresh);
             node.unseen.add_new(&fresh, &node.holds);
             node.holds.add_all(&fresh);
             node.fresh = fresh;
         }
+        grows
     }
 
     /// All that `from` holds, `to` holds.
@@ -364,8 +397,14 @@ impl Solver {
     }
 
     pub(super) fn escape_object(&mut self, object: ObjectId) {
-        if !std::mem::replace(&mut self.objects[object].escaped, true) {
+        let place = &mut self.objects[object];
+        if !std::mem::replace(&mut place.escaped, true) {
             self.escaping.push(object);
+            if is_data(place.what) {
+                for location in place.locations.values() {
+                    self.implied.insert(location.0);
+                }
+            }
         }
     }
 
@@ -423,6 +462,8 @@ impl Solver {
         }
         node.edges.extend(other.edges);
         node.complex.extend(other.complex);
+        node.full |= other.full;
+        self.thin(keep);
     }
 
     fn coarsen(&mut self, object: ObjectId) {
@@ -618,4 +659,9 @@ impl Solver {
     pub(super) fn is_root(&self, node: u32) -> bool {
         self.parent[node as usize] == node
     }
+}
+
+/// True for what may be left out next to the external location: functions are told apart for the sake of calls.
+fn is_data(what: AbstractObject) -> bool {
+    !matches!(what, AbstractObject::Function(_) | AbstractObject::External)
 }
