@@ -13,6 +13,7 @@ use crate::Verdict;
 use crate::cc::elf::File;
 use crate::cc::record::{LINK_SECTION, Link, UNIT_SECTION, Unit};
 use crate::vet::vet;
+use crate::wrap;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -34,6 +35,8 @@ pub(crate) struct Program {
     pub(crate) sources: Vec<String>,
     /// Objects and archive members without bitcode.
     pub(crate) opaque: Vec<String>,
+    /// Functions that are called from the bitcode and whose code is in the binary, but not in the bitcode.
+    pub(crate) native: Vec<String>,
     /// Shared libraries.
     pub(crate) libraries: Vec<String>,
     /// Those of them that were made with `heddle cc` and could have been part of the program.
@@ -54,6 +57,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     for name in &program.opaque {
         println!("without bitcode: {name}");
     }
+    if !program.native.is_empty() {
+        println!("native in the binary: {}", some_of(&program.native));
+    }
     for name in &program.libraries {
         println!("shared library: {name}");
     }
@@ -68,6 +74,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
         }
     }
     Ok(Verdict::Fine)
+}
+
+/// The first few names, and how many more there are.
+pub(crate) fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// Gathers the bitcode of everything that was linked into a binary.
@@ -94,19 +110,29 @@ pub(crate) fn gather_vetted(binary: &Path) -> Result<Program> {
     let links = Link::decode(&file.sections(LINK_SECTION)).with_context(|| shown.to_string())?;
     let link = Link::merge(links);
 
-    let origin = origin(&units, &link);
+    let mut origin = origin(&units, &link);
     let sources = units.iter().map(|unit| unit.source.clone()).collect();
     let modules: Vec<Bitcode> = units
         .into_iter()
         .map(|unit| Bitcode(unit.bitcode))
         .collect();
-    let mut whole = Bitcode::link(&modules).with_context(|| shown.to_string())?;
-    if let Some(keep) = symbols_seen_elsewhere(&file, &link) {
+    let wrapped = wrap::names(&link.arguments);
+    let mut whole = Bitcode::link_wrapped(&modules, &wrapped).with_context(|| shown.to_string())?;
+    let defined = file.defined_symbols();
+    let mut native = externals(&whole)?.external;
+    native.retain(|name| defined.contains(name));
+    if link.opaque.is_empty() && native.is_empty() {
+        // Not left to the linker: it would wrap the calls of Heddle's own runtime, too.
+        whole = whole.resolve_real(&wrapped)?;
+        origin.arguments = wrap::without(origin.arguments);
+    }
+    if let Some(keep) = symbols_seen_elsewhere(&file, &link, &wrapped, &native) {
         whole = whole.internalize(&keep)?;
     }
     Ok(Program {
         bitcode: whole.with_origin(&origin)?,
         sources,
+        native,
         left_out: libraries_with_bitcode(&link),
         opaque: link.opaque,
         libraries: file.needed_libraries(),
@@ -160,7 +186,12 @@ pub(crate) fn behind_libtool(path: &Path) -> PathBuf {
 
 /// Symbols of an executable that code outside its bitcode can name: what the linker exported because a library or the
 /// command asked for it, and what its native objects mention. `None` if that is unknown, or the file is no executable.
-fn symbols_seen_elsewhere(file: &File<'_>, link: &Link) -> Option<BTreeSet<String>> {
+fn symbols_seen_elsewhere(
+    file: &File<'_>,
+    link: &Link,
+    wrapped: &[String],
+    native: &[String],
+) -> Option<BTreeSet<String>> {
     if !file.is_executable() || link.opaque.len() > link.natives.len() {
         return None; // a library, or members of an archive that may mention anything
     }
@@ -168,6 +199,11 @@ fn symbols_seen_elsewhere(file: &File<'_>, link: &Link) -> Option<BTreeSet<Strin
     for native in &link.natives {
         keep.extend(File::parse(&native.object)?.global_symbols());
     }
+    // Code that came in unseen (a static library of the system, an object that `ld -r` made) may mention anything, too.
+    if native.iter().any(|name| !keep.contains(name)) {
+        return None;
+    }
+    keep.extend(wrapped.iter().map(|name| format!("__wrap_{name}")));
     Some(keep)
 }
 

@@ -58,6 +58,7 @@ mod run;
 mod settings;
 mod stats;
 mod vet;
+mod wrap;
 
 use std::process::ExitCode;
 

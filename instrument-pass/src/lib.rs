@@ -20,6 +20,7 @@ mod link;
 mod origin;
 mod prepare;
 mod tools;
+mod wrap;
 
 pub use compile::compile;
 pub use error::{Class, Error, Place, Result};

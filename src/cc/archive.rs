@@ -1,33 +1,50 @@
-//! Members of a static archive (`ar` format, GNU and BSD long names).
+//! Members of a static archive (`ar` format with GNU's long names; thin ones, whose members are files beside them).
+
+use std::borrow::Cow;
+use std::path::Path;
 
 /// One member.
 pub(super) struct Member<'a> {
     pub(super) name: String,
-    pub(super) contents: &'a [u8],
+    pub(super) contents: Cow<'a, [u8]>,
 }
 
-/// All object members; empty for anything that is no archive. Thin archives have no contents and give none.
-pub(super) fn members(bytes: &[u8]) -> Vec<Member<'_>> {
-    let mut found = Vec::new();
-    let Some(mut rest) = bytes.strip_prefix(b"!<arch>\n") else {
-        return found;
+/// All object members; empty for anything that is no archive. `folder` is where the archive is: members of a thin one are named from
+/// there, and one that is gone has no contents.
+pub(super) fn members<'a>(bytes: &'a [u8], folder: &Path) -> Vec<Member<'a>> {
+    let (mut rest, is_thin) = match (
+        bytes.strip_prefix(b"!<arch>\n"),
+        bytes.strip_prefix(b"!<thin>\n"),
+    ) {
+        (Some(rest), _) => (rest, false),
+        (None, Some(rest)) => (rest, true),
+        (None, None) => return Vec::new(),
     };
+    let mut found = Vec::new();
     let mut long_names: &[u8] = &[];
     while let Some((header, tail)) = rest.split_at_checked(60) {
-        let Some(size) = number(&header[48..58]) else {
-            break;
+        let name = &header[..16];
+        let is_index = name.starts_with(b"/ ") || name.starts_with(b"/SYM64/");
+        let is_names = name.starts_with(b"// ");
+        let is_elsewhere = is_thin && !is_index && !is_names;
+        let size = match number(&header[48..58]) {
+            Some(_) if is_elsewhere => 0,
+            Some(size) => size,
+            None => break,
         };
         let Some((contents, tail)) = tail.split_at_checked(size) else {
             break;
         };
         rest = tail.get(size % 2..).unwrap_or(&[]);
-        match &header[..16] {
-            name if name.starts_with(b"// ") => long_names = contents,
-            name if name.starts_with(b"/ ") || name.starts_with(b"/SYM64/") => {}
-            name => found.push(Member {
-                name: member_name(name, long_names),
-                contents,
-            }),
+        if is_names {
+            long_names = contents;
+        } else if !is_index {
+            let name = member_name(name, long_names);
+            let contents = match is_elsewhere {
+                true => Cow::Owned(std::fs::read(folder.join(&name)).unwrap_or_default()),
+                false => Cow::Borrowed(contents),
+            };
+            found.push(Member { name, contents });
         }
     }
     found

@@ -171,6 +171,17 @@ impl Invocation {
         })
     }
 
+    /// For each source, whether it is the preprocessor's output.
+    pub(crate) fn preprocessed(&self) -> impl Iterator<Item = bool> {
+        let languages = self.languages.iter();
+        self.sources()
+            .zip(languages)
+            .map(|(source, language)| match language {
+                Some(language) => language.to_string_lossy().ends_with("cpp-output"),
+                None => extension_is(source, &["i", "ii"]),
+            })
+    }
+
     /// All options, in order, without inputs.
     pub(crate) fn options(&self) -> impl Iterator<Item = &[OsString]> {
         self.words.iter().filter_map(|word| match word {

@@ -19,7 +19,7 @@ pub(super) fn compile(
     invocation: &Invocation,
 ) -> std::io::Result<std::process::ExitCode> {
     let mut command = bitcode_flags(invocation);
-    command.extend(header_flags(invocation.sources()));
+    command.extend(header_flags(invocation.preprocessed()));
     command.extend(arguments.iter().filter(|a| !is_lto(a)).cloned());
     let status = run_compiler(compiler, &command)?;
     if status == Status::SUCCESS {
@@ -46,11 +46,11 @@ pub(super) fn bitcode_flags(invocation: &Invocation) -> Vec<OsString> {
     flags
 }
 
-/// `#include <heddle.h>` works wherever Heddle is; every other folder comes first. Assembly without preprocessor includes nothing, and
-/// clang would warn.
-pub(super) fn header_flags<'a>(mut sources: impl Iterator<Item = &'a PathBuf>) -> Vec<OsString> {
-    let includes = |source: &PathBuf| source.extension().is_none_or(|extension| extension != "s");
-    match super::header::folder().filter(|_| sources.any(includes)) {
+/// `#include <heddle.h>` works wherever Heddle is; every other folder comes first. What the preprocessor has been through includes
+/// nothing any more, and clang would warn.
+pub(super) fn header_flags(mut are_preprocessed: impl Iterator<Item = bool>) -> Vec<OsString> {
+    let some_include = are_preprocessed.any(|is_preprocessed| !is_preprocessed);
+    match super::header::folder().filter(|_| some_include) {
         Some(folder) => vec!["-idirafter".into(), folder.into()],
         None => Vec::new(),
     }

@@ -158,6 +158,11 @@ impl<'a> File<'a> {
             .collect()
     }
 
+    /// False for a stripped file.
+    pub(crate) fn has_symbols(&self) -> bool {
+        self.headers.iter().any(|header| header.kind == SYMTAB)
+    }
+
     /// Names of global symbols that the file defines.
     pub(crate) fn defined_symbols(&self) -> BTreeSet<String> {
         self.symbols(SYMTAB, true)

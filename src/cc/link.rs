@@ -1,6 +1,5 @@
 //! Commands that link: sources are compiled to objects with bitcode first, then one linker run, then the record of it.
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,17 +7,18 @@ use std::process::ExitCode;
 use super::arguments::{Invocation, Word};
 use super::compile::{bitcode_flags, finish_object, header_flags, is_lto};
 use super::elf::{File, Kind, append_section, rewrite_object};
-use super::record::{LINK_SECTION, Link, Native, UNIT_SECTION};
+use super::record::LINK_SECTION;
 use super::scratch::Scratch;
-use super::{Status, run_compiler};
+use super::{Status, ingredients, run_compiler};
 
-/// Options whose side files are named after a one-step command's output: such a command runs as it is.
+/// Options whose side files are named after a one-step command's output: such a command runs as it is, and its sources have no bitcode.
 const SIDE_FILES: &[&str] = &[
     "--coverage",
     "-coverage",
     "-ftest-coverage",
     "-gsplit-dwarf",
     "-ftime-trace",
+    "-fstack-usage",
     "-MJ",
 ];
 
@@ -31,9 +31,13 @@ const COMPILE_ONLY: &[&str] = &[
 pub(super) fn link(compiler: &PathBuf, invocation: &Invocation) -> std::io::Result<ExitCode> {
     let has_sources = invocation.sources().next().is_some();
     if has_sources && invocation.has_option(SIDE_FILES) {
-        let mut words = header_flags(invocation.sources());
+        let mut words = header_flags(invocation.preprocessed());
         words.extend(all_words(invocation));
-        return run_compiler(compiler, &words).map(ExitCode::from);
+        let status = run_compiler(compiler, &words)?;
+        if status == Status::SUCCESS {
+            leave_record(compiler, invocation, &[]);
+        }
+        return Ok(status.into());
     }
     let scratch = if has_sources {
         Some(Scratch::new()?)
@@ -100,7 +104,7 @@ fn compile_arguments(
     object: &Path,
 ) -> Vec<OsString> {
     let mut arguments = bitcode_flags(invocation);
-    arguments.extend(header_flags(std::iter::once(&source.to_path_buf())));
+    arguments.extend(header_flags(invocation.preprocessed().skip(index).take(1)));
     for parts in invocation.options() {
         let name = parts[0].to_string_lossy();
         let is_output = name.starts_with("-o") && !name.starts_with("-object");
@@ -119,12 +123,17 @@ fn compile_arguments(
 
 /// The names that clang gives dependency file and target in a one-step command.
 fn dependency_names(invocation: &Invocation, source: &Path) -> Vec<OsString> {
-    if !invocation.has_option(&["-MD", "-MMD"]) {
+    // `-Wp,-MMD,FILE` names the file itself.
+    let names_file = invocation.options().any(|parts| {
+        let name = parts[0].to_string_lossy();
+        name.starts_with("-Wp,-MD,") || name.starts_with("-Wp,-MMD,")
+    });
+    if !names_file && !invocation.has_option(&["-MD", "-MMD"]) {
         return Vec::new();
     }
     let stem = PathBuf::from(source.file_name().unwrap_or_default());
     let mut arguments: Vec<OsString> = Vec::new();
-    if !invocation.has_option(&["-MF"]) {
+    if !names_file && !invocation.has_option(&["-MF"]) {
         let named_after = invocation.output.clone().unwrap_or_else(|| stem.clone());
         arguments.extend(["-MF".into(), named_after.with_extension("d").into()]);
     }
@@ -232,43 +241,15 @@ pub(crate) fn is_compile_only(option: &OsString) -> bool {
 
 /// Writes into the linked file how it was made. As with objects, failing to do so fails nothing.
 fn leave_record(compiler: &Path, invocation: &Invocation, objects: &[PathBuf]) {
-    let output = invocation
-        .output
-        .clone()
-        .unwrap_or_else(|| PathBuf::from("a.out"));
+    let output = match &invocation.output {
+        Some(output) => output.clone(),
+        None => PathBuf::from("a.out"),
+    };
     if !output.is_file() {
         return;
     }
-    let mut record = Link {
-        directory: std::env::current_dir()
-            .map(|d| d.to_string_lossy().into_owned())
-            .unwrap_or_default(),
-        language: if compiler.to_string_lossy().contains("++") {
-            "c++"
-        } else {
-            "c"
-        }
-        .to_owned(),
-        ..Link::default()
-    };
-    let mut compiled = objects.iter();
     let linked = std::fs::read(&output).unwrap_or_default();
-    let symbols = File::parse(&linked)
-        .map(|file| file.defined_symbols())
-        .unwrap_or_default();
-    let directories = option_values(invocation, "-L")
-        .map(PathBuf::from)
-        .collect::<Vec<_>>();
-    for word in &invocation.words {
-        match word {
-            Word::Option(parts) => record.add_option(parts),
-            Word::Source(source) => record.add_object(compiled.next().unwrap_or(source), source),
-            Word::Other(path) => record.add_input(path, &symbols),
-        }
-    }
-    for library in option_values(invocation, "-l") {
-        record.add_library(&library, &directories, &symbols);
-    }
+    let record = ingredients::record(compiler, invocation, objects, &linked);
     let _ = leave_section(&output, &linked, &record.encode());
 }
 
@@ -278,122 +259,5 @@ fn leave_section(output: &Path, linked: &[u8], record: &[u8]) -> std::io::Result
     match object.and_then(|file| rewrite_object(&file, |_| false, (LINK_SECTION, record))) {
         Some(rewritten) => std::fs::write(output, rewritten),
         None => append_section(output, LINK_SECTION, record).map(|_| ()),
-    }
-}
-
-/// Values of a one-letter option, joined (`-lm`) or separate (`-l m`).
-fn option_values<'a>(
-    invocation: &'a Invocation,
-    name: &'a str,
-) -> impl Iterator<Item = String> + 'a {
-    invocation.options().filter_map(move |parts| {
-        let joined = parts[0].to_str()?.strip_prefix(name)?;
-        match (joined, parts.get(1)) {
-            ("", Some(value)) => Some(value.to_string_lossy().into_owned()),
-            ("", None) => None,
-            (joined, _) => Some(joined.to_owned()),
-        }
-    })
-}
-
-impl Link {
-    fn add_option(&mut self, parts: &[OsString]) {
-        let name = parts[0].to_string_lossy();
-        if !is_compile_only(&parts[0]) && !name.starts_with("-o") {
-            self.arguments
-                .extend(parts.iter().map(|part| part.to_string_lossy().into_owned()));
-        }
-    }
-
-    fn add_input(&mut self, path: &Path, symbols: &BTreeSet<String>) {
-        let is_archive = path.extension().is_some_and(|extension| extension == "a");
-        if !is_archive {
-            return self.add_object(path, path);
-        }
-        let contents = ArchiveContents::read(path, symbols);
-        // An archive that is all bitcode has given what it had; linking it again could only define things twice.
-        if !contents.all_bitcode {
-            self.arguments.push(path.to_string_lossy().into_owned());
-        }
-        self.opaque.extend(contents.opaque);
-    }
-
-    /// `-lname`, if it names a static library in one of the command's own directories.
-    fn add_library(&mut self, name: &str, directories: &[PathBuf], symbols: &BTreeSet<String>) {
-        for directory in directories {
-            if directory.join(format!("lib{name}.so")).is_file() {
-                return;
-            }
-            let archive = directory.join(format!("lib{name}.a"));
-            if archive.is_file() {
-                self.opaque
-                    .extend(ArchiveContents::read(&archive, symbols).opaque);
-                return;
-            }
-        }
-    }
-
-    /// An object is either in the bitcode or carried along.
-    fn add_object(&mut self, object: &Path, name: &Path) {
-        let Ok(bytes) = std::fs::read(object) else {
-            return;
-        };
-        let name = name.to_string_lossy().into_owned();
-        match File::parse(&bytes) {
-            Some(file) if file.section(UNIT_SECTION).is_some() => {
-                // A shared library's bitcode is not in this file.
-                if file.kind == Kind::Linked {
-                    self.arguments.push(name);
-                }
-            }
-            Some(file) if file.kind == Kind::Object => {
-                self.opaque.push(name.clone());
-                self.natives.push(Native {
-                    name,
-                    object: bytes,
-                });
-            }
-            _ => {
-                if is_assembly(object) {
-                    self.opaque.push(name.clone());
-                }
-                self.arguments.push(name);
-            }
-        }
-    }
-}
-
-fn is_assembly(path: &Path) -> bool {
-    let extension = path.extension().and_then(OsStr::to_str);
-    extension.is_some_and(|extension| ["s", "S", "sx", "asm"].contains(&extension))
-}
-
-/// What an archive gave to a link.
-struct ArchiveContents {
-    /// Members without bitcode whose symbols are in the linked file.
-    opaque: Vec<String>,
-    /// Every member has bitcode.
-    all_bitcode: bool,
-}
-
-impl ArchiveContents {
-    fn read(archive: &Path, symbols: &BTreeSet<String>) -> Self {
-        let bytes = std::fs::read(archive).unwrap_or_default();
-        let members = super::archive::members(&bytes);
-        let natives: Vec<_> = members
-            .iter()
-            .filter(|m| File::parse(m.contents).is_none_or(|f| f.section(UNIT_SECTION).is_none()))
-            .collect();
-        let is_linked = |contents: &[u8]| {
-            File::parse(contents).is_some_and(|f| !f.defined_symbols().is_disjoint(symbols))
-        };
-        Self {
-            opaque: natives
-                .iter()
-                .filter(|member| is_linked(member.contents))
-                .map(|member| format!("{}({})", archive.display(), member.name))
-                .collect(),
-            all_bitcode: !members.is_empty() && natives.is_empty(),
-        }
     }
 }

@@ -18,6 +18,7 @@ pub(crate) mod arguments;
 pub(crate) mod compile;
 pub(crate) mod elf;
 pub(crate) mod header;
+mod ingredients;
 pub(crate) mod link;
 pub(crate) mod record;
 mod scratch;
@@ -66,7 +67,7 @@ pub(crate) fn run(language: Language, arguments: &[OsString]) -> ExitCode {
     };
     let outcome = match invocation.mode {
         Mode::AsItIs => {
-            let mut words = compile::header_flags(invocation.sources());
+            let mut words = compile::header_flags(invocation.preprocessed());
             words.extend(arguments.iter().cloned());
             return replace_process(&compiler, &words);
         }

@@ -102,6 +102,12 @@ fn compiling() {
     same("$CC -c b.c -o - | wc -l >/dev/null");
     same("$CC -c b.c -o /dev/null");
     same("$CC -c -x c - -o s.o < b.c && nm s.o");
+    same("$CC -E b.c -o b.i && $CC -Werror -c b.i && nm b.o");
+    same("$CC -E b.c | $CC -Werror -x cpp-output -c - -o b.o && nm b.o");
+    same("$CC -c -- 'my file.c' && nm 'my file.o'");
+    same("ln -s no.o link.o; $CC -c b.c -o link.o && test -f link.o && ls");
+    same("umask 077 && $CC -c b.c && stat -c %a b.o");
+    same("$CC -fno-integrated-as -c b.c && nm b.o");
     same("$CC -save-temps -c b.c");
     same("$CC -emit-llvm -S -O1 b.c -o -");
     same("$CXX -c c++.cpp -o p.o");
@@ -117,6 +123,8 @@ fn preprocessing_and_dependencies() {
     same("$CC -MMD -MP -MF sub/dep -MT target -c a.c && cat sub/dep");
     same("$CC -MMD a.c b.c -o p; cat *.d");
     same("$CC -MMD -MF dep one.c -o p; cat dep");
+    same("$CC -Wp,-MMD,dep one.c -o p; cat dep");
+    same("$CC -fstack-usage a.c b.c -o p; ls");
 }
 
 #[test]
@@ -136,6 +144,10 @@ fn linking() {
     same("$CC -c b.c && ar rcs libb.a b.o && $CC a.c -L. -lb -o p && strip p && ./p");
     same("$CC -fuse-ld=lld a.c b.c -o p && ./p");
     same("$CC -Wl,--gc-sections -ffunction-sections a.c b.c -o p && ./p");
+    same("$CC -E b.c -o b.i && $CC -Werror a.c b.i -o p && ./p");
+    same("$CC -c b.c && ar rcsT libb.a b.o && $CC a.c -L. -l:libb.a -o p && ./p && rm libb.a");
+    same("$CC -c b.c && ar rcs sub/libb.a b.o && LIBRARY_PATH=sub $CC a.c -lb -o p && ./p");
+    same("$CC -c a.c b.c && ld -r a.o b.o -o both.o && $CC both.o -o p && ./p");
     same("$CXX c++.cpp -o p && ./p");
 }
 
@@ -227,7 +239,7 @@ fn what_has_no_bitcode_is_named() {
          $CC -c a.c && $CC -r a.o fast.o -o both.o && $CC both.o -o merged && ./merged && $HEDDLE extract merged -o 5.bc",
     );
     done.exits(0).says(&[
-        "1.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: libforeign.a(foreign.o)\n",
+        "1.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: libforeign.a(foreign.o)\nnative in the binary: twice\n",
         "external: twice\n",
         "2.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: fast.o\n",
         "shared library: libc.so.6\n",
@@ -235,6 +247,69 @@ fn what_has_no_bitcode_is_named() {
         "4.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: fast.S\n",
         "5.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: fast.o\n",
     ]);
+}
+
+/// However code without bitcode came into a program: it is named, by its file or at least by its functions, and the program can be built.
+#[test]
+fn nothing_comes_in_unseen() {
+    let (_, done) = run(
+        "\"$HEDDLE\" cc",
+        "\"$HEDDLE\" c++",
+        "again() { $CC \"$@\" -o p && $HEDDLE extract p -o p.bc && $HEDDLE build p -o e && ./e; }
+         $CC -c a.c && as plain.s -o plain.o && ar rcs libplain.a plain.o && ar rcsT thin.a plain.o && cp libplain.a sub/libelse.a
+         echo 1 && again a.o thin.a
+         echo 2 && again a.o -L. -l:libplain.a
+         echo 3 && LIBRARY_PATH=sub again a.o -lelse
+         echo 4 && again -s a.o libplain.a
+         echo 5 && again a.o --coverage b.c
+         echo '__asm__(\".globl twice\\ntwice: lea (%rdi,%rdi), %eax\\nret\\n\");' >asm.c
+         echo 6 && again a.o asm.c
+         echo 7 && ld -r a.o plain.o -o both.o && $CC both.o -o p && $HEDDLE extract p -o p.bc
+         echo 8 && again -static a.o b.c
+         echo 9 && $CC -c b.c && ar rcs libb.a b.o && ar rcsT both.a b.o && $CC a.o both.a -o p && rm b.o both.a && $HEDDLE build p -o e && ./e
+         echo 10 && $CC a.o -L. -Wl,--whole-archive -lb -Wl,--no-whole-archive -o p && rm libb.a && $HEDDLE build p -o e && ./e",
+    );
+    let built = "\ne: follows e.heddle\n";
+    let done = done.exits(0).says(&[
+        "1\np.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: thin.a(plain.o)\n",
+        "2\np.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: ./libplain.a(plain.o)\n",
+        "3\np.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: sub/libelse.a(plain.o)\n",
+        "4\np.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: libplain.a(plain.o)\n",
+        "5\np.bc: 1 sources, 1 functions, 1 external\nwithout bitcode: b.c\n",
+        "6\np.bc: 2 sources, 1 functions, 1 external\nnative in the binary: twice\n",
+        "7\np.bc: 1 sources, 1 functions, 1 external\nnative in the binary: twice\n",
+        "8\np.bc: 2 sources, 2 functions, 0 external\n",
+    ]);
+    assert_eq!(done.stdout.matches(built).count(), 9, "{}", done.stdout);
+}
+
+/// `--wrap` means the same to the analysis as to the linker.
+#[test]
+fn wrapped_names() {
+    let (shop, done) = run(
+        "\"$HEDDLE\" cc",
+        "\"$HEDDLE\" c++",
+        "echo 'int __real_twice(int); int __wrap_twice(int x) { return __real_twice(x) + 100; }' >wrap.c
+         $CC a.c b.c wrap.c -Wl,--wrap=twice -o p && (./p || echo $?) && $HEDDLE build p -o e && (./e || echo $?)
+         as plain.s -o plain.o && $CC a.c plain.o wrap.c -Xlinker --wrap -Xlinker twice -o q && $HEDDLE build q -o e && (./e || echo $?)
+         echo 'void *__real_malloc(unsigned long); void *__wrap_malloc(unsigned long n) { return n == 1 ? 0 : __real_malloc(n); }' >allocate.c
+         echo 'void *malloc(unsigned long); int main(void) { return malloc(2) && !malloc(1) ? 7 : 0; }' >main.c
+         $CC -fno-builtin main.c allocate.c -Wl,--wrap=malloc -o m && $HEDDLE extract m -o m.bc --functions && $HEDDLE build m -o e && (./e || echo $?)",
+    );
+    let built = |name: &str| {
+        format!(
+            "{name}: follows {name}.heddle\n{name}.heddle: 1 epoch, 1 schedule, 0 early and 0 late decisions\n"
+        )
+    };
+    let done = done.exits(0);
+    assert_eq!(
+        done.stdout,
+        format!(
+            "100\n{0}100\n{0}100\nm.bc: 2 sources, 2 functions, 1 external\nshared library: libc.so.6\nexternal: malloc\n{0}7\n",
+            built("e")
+        )
+    );
+    drop(shop);
 }
 
 /// What is no 64-bit ELF object stays exactly what clang makes.

@@ -415,6 +415,21 @@ impl<'m> Value<'m> {
         ffi!(LLVMSetLinkage(self.0, linkage));
     }
 
+    /// Gives a global another symbol. The new one must be free.
+    pub fn rename(self, name: &str) {
+        debug_assert!(self.is_global());
+        ffi!(LLVMSetValueName2(self.0, name.as_ptr().cast(), name.len()));
+    }
+
+    /// Takes a global out of its module. Nothing may use it any more.
+    pub fn erase_global(self) {
+        debug_assert!(self.is_global());
+        match self.as_function() {
+            Some(_) => ffi!(LLVMDeleteFunction(self.0)),
+            None => ffi!(LLVMDeleteGlobal(self.0)),
+        }
+    }
+
     pub fn set_alignment(self, bytes: u32) {
         ffi!(LLVMSetAlignment(self.0, bytes));
     }
