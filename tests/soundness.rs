@@ -30,12 +30,15 @@ fn generated_programs_stay_within_their_archives() {
             gives_up: false,
             command: command(),
         },
+        wide_every: Some(27),
+        wide_bits: 8,
         command_every: 9,
         native_every: 3,
         workers: 0,
         environment: Vec::new(),
         failures: None,
         live: false,
+        until_found: false,
     };
     let summary = soak(&plan).expect("the machine itself works");
     println!("{summary}");

@@ -134,12 +134,15 @@ fn catch(name: &str, first_seed: u64) -> Result<Option<String>> {
                 gives_up: true,
                 ..Effort::default()
             },
+            wide_every: None,
+            wide_bits: 16,
             command_every: 1,
             native_every: 1,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             environment: environment.clone(),
             failures: None::<PathBuf>,
             live: false,
+            until_found: true,
         })?;
         programs += summary.programs;
         runs += summary.enforced_runs;

@@ -26,8 +26,8 @@ pub(super) struct Enforced<'a> {
     limit: Duration,
     /// Ends seen, each with the options of the first run that showed it.
     ends: BTreeMap<Outcome, String>,
-    /// Schedules followed, the same way.
-    ways: BTreeMap<Vec<String>, String>,
+    /// Epochs and decisions of the run that took most of them.
+    longest: Option<(Vec<String>, String)>,
 }
 
 /// How one run is looked at.
@@ -59,7 +59,7 @@ impl<'a> Enforced<'a> {
             complete,
             limit,
             ends: BTreeMap::new(),
-            ways: BTreeMap::new(),
+            longest: None,
         }
     }
 
@@ -131,20 +131,35 @@ impl<'a> Enforced<'a> {
                 Err((kind, said)) => return Err(Box::new((kind, format!("{options}: {said}")))),
             };
             tally.conforming += 1;
-            // Who calls `exit` ends the others wherever they are, before or after their decisions.
-            if run.end == End::Exit(0) {
-                let way = followed.schedules.iter().map(ToString::to_string).collect();
-                self.ways.entry(way).or_insert_with(|| options.to_owned());
+            tally.epoch_changes += followed.schedules.len().saturating_sub(1) as u64;
+            let whole = run.end == End::Exit(0);
+            if let Some(two) = self.another_way(way(&followed), whole, options) {
+                return Err(Box::new((Wrong::NotRepeatable, two)));
             }
         }
         let end = outcome(run).unwrap_or(Outcome::Deadlock);
         self.ends.entry(end).or_insert_with(|| options.to_owned());
-        let several = match () {
-            () if self.ends.len() > 1 => format!("{:?}", self.ends),
-            () if self.ways.len() > 1 => format!("{:?}", self.ways),
-            () => return Ok(()),
+        match self.ends.len() {
+            1 => Ok(()),
+            _ => Err(Box::new((Wrong::NotRepeatable, format!("{:?}", self.ends)))),
+        }
+    }
+
+    /// Every run on one input decides the same, in the same order: says what differs. Who calls `exit` ends the others wherever they
+    /// are, so of runs that do not end with 0 one may have decided more than the other.
+    fn another_way(&mut self, way: Vec<String>, whole: bool, options: &str) -> Option<String> {
+        let Some((known, first)) = &self.longest else {
+            self.longest = Some((way, options.to_owned()));
+            return None;
         };
-        Err(Box::new((Wrong::NotRepeatable, several)))
+        let same = known.iter().zip(&way).all(|(a, b)| a == b);
+        if !same || (whole && known.len() != way.len()) {
+            return Some(format!("{first}: {known:?}; {options}: {way:?}"));
+        }
+        if way.len() > known.len() {
+            self.longest = Some((way, options.to_owned()));
+        }
+        None
     }
 
     /// The log is one of the archive, all of it, and goes to exactly one leaf in every epoch.
@@ -167,4 +182,14 @@ impl<'a> Enforced<'a> {
         }
         Ok(followed)
     }
+}
+
+/// The epochs that a run went through, and what it decided in them.
+fn way(followed: &Followed) -> Vec<String> {
+    let mut way = Vec::new();
+    for schedule in &followed.schedules {
+        way.push(format!("epoch {}", schedule.epoch.0));
+        way.extend(schedule.decisions.iter().map(ToString::to_string));
+    }
+    way
 }

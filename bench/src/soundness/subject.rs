@@ -55,6 +55,23 @@ impl Subject {
         Self::of_worlds(program, worlds.collect(), note, seed, most)
     }
 
+    /// The same on the input that is shown so, if there is one, else on all.
+    pub fn on_input(
+        program: &Program,
+        note: &str,
+        seed: u64,
+        most: usize,
+        shown: &[String],
+    ) -> Self {
+        let is_it = |inputs: &Vec<u32>| case(program, inputs, BTreeSet::new()).shown() == shown;
+        let Some(inputs) = program.worlds().into_iter().find(is_it) else {
+            return Self::generated(program, note, seed, most);
+        };
+        let ends = oracle::outcomes(program, &inputs, 4 * MOST_STATES);
+        let worlds = ends.into_iter().map(|ends| (inputs.clone(), ends));
+        Self::of_worlds(program, worlds.collect(), note, seed, most)
+    }
+
     /// The same, if all that it can do is known already.
     pub fn of_worlds(
         program: &Program,

@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use schedules::Archive;
 use serde::{Deserialize, Serialize};
 
+use super::coverage::{self, Features};
 use super::enforced::{Enforced, Way};
 use super::launch::{Cores, Ended, Running, use_cores};
 use super::oracle::Outcome;
@@ -99,6 +100,12 @@ pub struct Tally {
     pub native_runs: u64,
     pub enforced_runs: u64,
     pub conforming: u64,
+    /// Times that a logged run went on to another epoch.
+    pub epoch_changes: u64,
+    /// What the archive had in it.
+    pub seen: Features,
+    /// Inputs on which the archive says that the program surely deadlocks, as (name, value), where those are not among the cases.
+    pub deadlocks: Vec<Vec<(String, String)>>,
     /// What the archive does not cover, in its own words.
     pub incomplete: Option<String>,
     pub finding: Option<Finding>,
@@ -233,10 +240,19 @@ impl<'a> Trial<'a> {
     }
 
     fn link_and_run(&mut self, built: &Built, subject: &Subject) -> Result<Option<Finding>> {
+        self.tally.seen = coverage::of_archive(&built.archive);
         if !self.effort.gives_up
             && let Some(finding) = false_deadlock(&built.archive, subject)
         {
             return Ok(Some(finding));
+        }
+        if subject.takes_more {
+            let verdict = schedules::check::check(&built.archive);
+            let sure = verdict
+                .findings
+                .into_iter()
+                .filter(|finding| finding.is_certain());
+            self.tally.deadlocks = sure.map(|finding| finding.input).collect();
         }
         road::link(self.folder, &built.prepared, &built.archive)?;
         let cases = &subject.cases;
@@ -321,7 +337,8 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The archive has a deadlock although the oracle found none on any input. If it looked at all of them.
+/// The archive has a deadlock although the oracle found none on any input. If it looked at all of them; if not, whoever asked for
+/// the trial may ask the oracle about [`Tally::deadlocks`].
 fn false_deadlock(archive: &Archive, subject: &Subject) -> Option<Finding> {
     let real = subject.takes_more || subject.cases.iter().any(Case::may_deadlock);
     let verdict = schedules::check::check(archive);
