@@ -74,10 +74,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             enforced_runs: arguments.runs,
             repeat: true,
             gives_up: arguments.solver_gives_up.is_some(),
+            native_verdict: arguments.solver_gives_up.is_none(),
+            run_limit: None,
             command: Some(Heddle::find()?.0),
         },
         wide_every: arguments.wide_every,
         wide_bits: 16,
+        edits_every: Some(4),
         command_every: 25,
         native_every: 4,
         workers: (arguments.jobs)
@@ -119,6 +122,8 @@ pub(crate) fn adversarial(only: &[String]) -> Result<bool> {
         enforced_runs: 60,
         repeat: true,
         gives_up: false,
+        native_verdict: true,
+        run_limit: None,
         command: Some(Heddle::find()?.0),
     };
     let mut fine = true;

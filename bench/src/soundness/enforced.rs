@@ -24,10 +24,14 @@ pub(super) struct Enforced<'a> {
     /// The archive says that it covers everything.
     complete: bool,
     limit: Duration,
+    /// Something that is no input may decide which way it goes.
+    any_way: bool,
     /// Ends seen, each with the options of the first run that showed it.
     ends: BTreeMap<Outcome, String>,
     /// Epochs and decisions of the run that took most of them.
     longest: Option<(Vec<String>, String)>,
+    /// Who took each lock, in order, in the first run that was followed to its end.
+    taken: Option<(BTreeMap<u32, Vec<usize>>, String)>,
 }
 
 /// How one run is looked at.
@@ -58,9 +62,16 @@ impl<'a> Enforced<'a> {
             case,
             complete,
             limit,
+            any_way: false,
             ends: BTreeMap::new(),
             longest: None,
+            taken: None,
         }
+    }
+
+    /// Runs on one input need not be alike.
+    pub(super) fn any_way(self, any_way: bool) -> Self {
+        Self { any_way, ..self }
     }
 
     /// Runs at the same time.
@@ -136,11 +147,15 @@ impl<'a> Enforced<'a> {
             if let Some(two) = self.another_way(way(&followed), whole, options) {
                 return Err(Box::new((Wrong::NotRepeatable, two)));
             }
+            if let Some(two) = self.another_order(&followed, whole, options) {
+                return Err(Box::new((Wrong::NotRepeatable, two)));
+            }
         }
         let end = outcome(run).unwrap_or(Outcome::Deadlock);
         self.ends.entry(end).or_insert_with(|| options.to_owned());
         match self.ends.len() {
             1 => Ok(()),
+            _ if self.any_way => Ok(()),
             _ => Err(Box::new((Wrong::NotRepeatable, format!("{:?}", self.ends)))),
         }
     }
@@ -153,6 +168,9 @@ impl<'a> Enforced<'a> {
             return None;
         };
         let same = known.iter().zip(&way).all(|(a, b)| a == b);
+        if self.any_way {
+            return None;
+        }
         if !same || (whole && known.len() != way.len()) {
             return Some(format!("{first}: {known:?}; {options}: {way:?}"));
         }
@@ -160,6 +178,23 @@ impl<'a> Enforced<'a> {
             self.longest = Some((way, options.to_owned()));
         }
         None
+    }
+
+    /// Every run on one input that returns takes each lock in the same order, whatever the archive says about it: says what differs.
+    fn another_order(&mut self, followed: &Followed, whole: bool, options: &str) -> Option<String> {
+        if !whole || self.any_way {
+            return None;
+        }
+        let mut taken = BTreeMap::<u32, Vec<usize>>::new();
+        for (object, thread) in &followed.taken {
+            taken.entry(object.0).or_default().push(*thread);
+        }
+        let Some((known, first)) = &self.taken else {
+            self.taken = Some((taken, options.to_owned()));
+            return None;
+        };
+        (*known != taken)
+            .then(|| format!("locks taken with {first}: {known:?}; {options}: {taken:?}"))
     }
 
     /// The log is one of the archive, all of it, and goes to exactly one leaf in every epoch.

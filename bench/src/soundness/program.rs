@@ -299,6 +299,19 @@ pub fn blocks(stmt: &Stmt) -> Vec<&Block> {
     }
 }
 
+/// The blocks inside a statement, to change them.
+pub fn blocks_mut(stmt: &mut Stmt) -> Vec<&mut Block> {
+    match stmt {
+        Stmt::Section(_, body)
+        | Stmt::Repeat { body, .. }
+        | Stmt::Drain { body, .. }
+        | Stmt::Parallel { body, .. }
+        | Stmt::ReadWrite { body, .. } => vec![body],
+        Stmt::Try(_, a, b) | Stmt::If(_, a, b) => vec![a, b],
+        _ => Vec::new(),
+    }
+}
+
 /// Is there such a statement, however deep?
 pub fn has(block: &Block, wanted: &impl Fn(&Stmt) -> bool) -> bool {
     (block.iter()).any(|stmt| wanted(stmt) || blocks(stmt).into_iter().any(|b| has(b, wanted)))

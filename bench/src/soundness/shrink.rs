@@ -8,7 +8,7 @@ use super::program::{Block, Expr, Mutex, Program, Recursive, Stmt, Storage};
 
 /// A simplification of one statement.
 #[derive(Clone, Copy, Debug)]
-enum Edit {
+pub(super) enum Edit {
     Remove,
     /// The first block in place of the statement.
     First,
@@ -18,7 +18,7 @@ enum Edit {
     Plain,
 }
 
-const EDITS: [Edit; 4] = [Edit::Remove, Edit::First, Edit::Second, Edit::Plain];
+pub(super) const EDITS: [Edit; 4] = [Edit::Remove, Edit::First, Edit::Second, Edit::Plain];
 
 /// The smallest program found that `fails`, after at most `budget` tries.
 pub fn shrink(
@@ -89,7 +89,7 @@ fn styles(program: &Program) -> Vec<Program> {
 }
 
 /// The program with the edit made at the statement of that number, counted in the order of [`Program::tops`].
-fn edited(program: &Program, edit: Edit, at: usize) -> Program {
+pub(super) fn edited(program: &Program, edit: Edit, at: usize) -> Program {
     let mut left = at;
     let mut threads = None;
     let mut each = |block: &Block| rewrite(block, edit, &mut left, &mut threads);

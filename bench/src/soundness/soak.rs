@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
+use super::edits::edit;
 use super::generate::{Level, explored, wide};
 use super::print::c_source;
 use super::program::Program;
+use super::random::Random;
 use super::shrink::shrink;
 use super::subject::Subject;
 use super::trial::{Effort, Finding, Tally, Wrong, trial};
@@ -30,6 +32,8 @@ pub struct Plan {
     /// Every so many programs one with 2^`wide_bits` inputs, all of which are run.
     pub wide_every: Option<u64>,
     pub wide_bits: u32,
+    /// Every so many programs the enumeration is asked again after small edits.
+    pub edits_every: Option<u64>,
     /// Only every so many programs the user's road, and native runs.
     pub command_every: u64,
     pub native_every: u64,
@@ -182,6 +186,10 @@ fn one(
     };
     let note = format!("seed {seed}, level {}", level as u32);
     let subject = Subject::of_worlds(&program, worlds, &note, seed, plan.inputs);
+    let mut subject = subject;
+    if plan.edits_every.is_some_and(|every| turn % every == 0) && !is_wide {
+        subject.edited = edited(&program, &note, seed);
+    }
     let mut effort = plan.effort.clone();
     if !turn.is_multiple_of(plan.command_every) {
         effort.command = None;
@@ -226,6 +234,17 @@ fn one(
     }
 }
 
+/// A few edited forms, one after the other.
+fn edited(program: &Program, note: &str, seed: u64) -> Vec<String> {
+    let mut random = Random::new(seed ^ 0x6564_6974);
+    let mut edited = program.clone();
+    let forms = (0..3).map(|_| {
+        edited = edit(&edited, &mut random);
+        c_source(&edited, note)
+    });
+    forms.collect()
+}
+
 /// Findings with one signature most likely have one cause.
 fn signature(finding: &Finding) -> String {
     let line = (finding.detail.lines())
@@ -267,7 +286,8 @@ fn report(
     let again = attempt(program, "again");
     let tries = match (&again, finding.wrong) {
         (None, _) => 0,
-        (_, Wrong::Hang | Wrong::BuildSlow) => 15,
+        (_, Wrong::BuildSlow) => 5,
+        (_, Wrong::Hang) => 15,
         // What a candidate can do on so many inputs takes longer than the trial.
         _ if program.worlds().len() > MANY => 0,
         _ => 60,

@@ -18,9 +18,15 @@ pub const SMALL_WORLD: usize = 1 << 16;
 pub struct Subject {
     pub source: String,
     pub cases: Vec<Case>,
+    /// The same program with something changed each time.
+    #[serde(default)]
+    pub edited: Vec<String>,
     /// The program takes inputs that are not among the cases: what may happen on those is not known.
     #[serde(default)]
     pub takes_more: bool,
+    /// Something that is no input, as addresses are, may decide which way it goes.
+    #[serde(default)]
+    pub any_way: bool,
 }
 
 /// One input and every way in which the program may end on it.
@@ -89,7 +95,9 @@ impl Subject {
         Self {
             source: c_source(program, note),
             cases: cases.collect(),
+            edited: Vec::new(),
             takes_more: program.raw_inputs && program.inputs > 0,
+            any_way: false,
         }
     }
 }

@@ -28,6 +28,7 @@ use schedules::primitives::{Arg, NodeOp, PRIMITIVES, Policy, Primitive};
 
 use crate::analysis::AbstractObject;
 use crate::model::{Call, FuncId, InstrId, Type};
+use crate::planted::{Bug, is_planted};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::expr::Expr;
 use crate::symbolic::memory::{ObjId, Place};
@@ -432,6 +433,9 @@ impl World {
 
     /// Other objects that may, but need not be at an address.
     pub(crate) fn aliases(&mut self, op: &mut Operation<'_, '_>, index: usize) -> Vec<usize> {
+        if is_planted(Bug::ForgottenAlias) {
+            return Vec::new();
+        }
         let address = self.objects[index].address;
         (0..self.objects.len())
             .filter(|other| *other != index)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Wrong;
 use super::instance::{Demand, Instance};
-use crate::archive::{Archive, Edge, EpochId, Next, Node, SiteId, StepId};
+use crate::archive::{Archive, Edge, EpochId, Next, Node, ObjectId, SiteId, StepId};
 use crate::ids::Id;
 use crate::primitives::{NodeOp, Operand};
 use crate::text;
@@ -30,6 +30,8 @@ pub(super) struct Run<'a> {
     lives: Vec<Life>,
     threads: BTreeMap<u32, usize>,
     pub(super) nodes: u64,
+    /// Who took what no two may hold, in the order of the log.
+    pub(super) taken: Vec<(ObjectId, usize)>,
 }
 
 impl<'a> Run<'a> {
@@ -51,6 +53,7 @@ impl<'a> Run<'a> {
             lives: Vec::new(),
             threads: BTreeMap::new(),
             nodes: 0,
+            taken: Vec::new(),
         }
     }
 
@@ -191,6 +194,10 @@ impl<'a> Run<'a> {
         let instance = &mut self.instances[number];
         instance.progress[usize::from(record.slot)] = record.position + 1;
         self.nodes += 1;
+        if let Some(object) = node.object().filter(|_| is_exclusive(node.op)) {
+            let life = instance.lives[usize::from(record.slot)];
+            self.taken.push((object, life));
+        }
         Ok(())
     }
 
@@ -409,6 +416,14 @@ fn same(archive: &Archive, record: &Record, node: &Node, text: &str) -> Result<(
         found: describe(archive, record.op, seen, record.site),
         expected: text.to_owned(),
     })
+}
+
+/// Takes what no two may hold at the same time.
+fn is_exclusive(op: NodeOp) -> bool {
+    matches!(
+        op,
+        NodeOp::MutexLock | NodeOp::CondWake | NodeOp::RwWriteLock | NodeOp::SpinLock
+    )
 }
 
 /// Operations that change nothing that another thread can see.
