@@ -1,6 +1,7 @@
-//! What is looked at besides the archive and its runs: reuse after an edit, and the verdict on the program without Heddle.
+//! What is looked at besides the archive and its runs: reuse after an edit or a kill, and the verdict on the program without Heddle.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -8,9 +9,10 @@ use enumerator::search::native::Limits;
 use instrument_pass::Bitcode;
 use schedules::{Archive, Next};
 
-use super::road;
+use super::random::Random;
+use super::road::{self, Built};
 use super::subject::{Case, Subject};
-use super::trial::{Finding, Wrong};
+use super::trial::{Finding, Heddle, Wrong};
 
 /// Each time; edited programs may go on for ever.
 const EDIT_LIMIT: Duration = Duration::from_secs(20);
@@ -51,6 +53,42 @@ fn prepare_edited(folder: &Path, source: &str) -> Result<Bitcode> {
     std::fs::create_dir_all(&edited)?;
     std::fs::write(edited.join("prog.c"), source)?;
     Ok(road::prepare(&edited)?)
+}
+
+/// The command is killed at random moments; what it has left must not show in the archive that comes of it in the end.
+pub(super) fn killed(
+    heddle: &Heddle,
+    folder: &Path,
+    built: &Built,
+    random: &mut Random,
+) -> Result<Option<Finding>> {
+    if built.was_cut {
+        return Ok(None);
+    }
+    std::fs::create_dir_all(folder.join("killed"))?;
+    let mut delays = Vec::new();
+    for _ in 0..3 {
+        let delay = Duration::from_micros(random.below(150_000) as u64);
+        delays.push(delay);
+        let mut child = Command::new(&heddle.0)
+            .args(["enumerate", "prog.c", "-o", "killed/prog.heddle"])
+            .args(["--store", "killed-store", "--jobs", "2"])
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        std::thread::sleep(delay);
+        let _ = child.kill();
+        child.wait()?;
+    }
+    let store = Some(folder.join("killed-store"));
+    let again = road::explore(&built.prepared, 1, store, EDIT_LIMIT * 2)?;
+    if again.was_cut || again.archive.to_bytes() == built.archive.to_bytes() {
+        return Ok(None);
+    }
+    let said = format!("after kills at {delays:?} the archive is another one");
+    Ok(Some(Finding::new(Wrong::StaleReuse, &[], said)))
 }
 
 /// The verdict without Heddle against what the oracle found.

@@ -2,7 +2,7 @@
 //!
 //! **Race-free by construction.** Every shared variable has a guard. `Guard::Mutex` and `Guard::ReadWrite` variables are touched only in
 //! sections of their lock, and `Guard::Work` ones count what is left to do: `main` fills them while it is alone, whoever takes something
-//! out holds the lock; `Guard::Main` ones are written by `main` only while no other thread lives, and read by everybody;
+//! out holds the lock, and so does who adds to a `Guard::Flag` one; `Guard::Main` ones are written by `main` only while no other thread lives, and read by everybody;
 //! `mine[i]` belongs to thread `i` and is read by others only when it has been joined; `own[k]` belongs to mutex `k`.
 //! The generator keeps these rules and so does every step of the shrinker.
 //!
@@ -174,6 +174,8 @@ pub enum Guard {
     ReadWrite(u8),
     /// Work to be taken under that mutex.
     Work(u8),
+    /// Counts wake-ups, under that mutex; waiters wait for it to grow.
+    Flag(u8),
 }
 
 /// How the program is written down; means nothing.

@@ -59,7 +59,7 @@ pub enum Wrong {
     FalseDeadlock,
     /// A complete search for deadlocks of the program without Heddle misses the one that it has.
     MissedDeadlock,
-    /// What was kept from an enumeration shows in that of an edited program.
+    /// What was kept from an enumeration, of the program before an edit or until a kill, shows in the archive.
     StaleReuse,
     /// An enforced run did not end.
     Hang,
@@ -264,7 +264,10 @@ impl<'a> Trial<'a> {
     }
 
     fn further(&mut self, built: &Built, subject: &Subject) -> Result<Option<Finding>> {
-        let stale = further::reuse(self.folder, &built.prepared, subject)?;
+        let mut stale = further::reuse(self.folder, &built.prepared, subject)?;
+        if let Some(command) = self.effort.command.clone().filter(|_| stale.is_none()) {
+            stale = further::killed(&Heddle(command), self.folder, built, &mut self.random)?;
+        }
         if stale.is_some() || !self.effort.native_verdict {
             return Ok(stale);
         }

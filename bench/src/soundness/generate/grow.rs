@@ -77,6 +77,9 @@ impl Grower<'_> {
                 let at = self.random.below(body.len() + 1);
                 body.insert(at, Stmt::Barrier(0));
             }
+            if !self.random.one_in(3) {
+                self.insert_drain(&mut body, &inside);
+            }
             self.program.bodies.push(body);
         }
         self.main(count, &inside);
@@ -102,7 +105,8 @@ impl Grower<'_> {
             ..main.clone()
         };
         let length = self.random.below(3);
-        let body = self.block(&work, length);
+        let mut body = self.block(&work, length);
+        self.provide(&mut body, &work);
         let by_input = self.features.some && !self.features.barriers && self.program.inputs > 0;
         let parallel = Stmt::Parallel {
             first: 0,
@@ -130,6 +134,43 @@ impl Grower<'_> {
         let rest = self.block(&main, 1);
         block.extend(rest);
         self.program.main = block;
+    }
+
+    /// Beside its threads `main` does what they may wait for: else hardly a program that waits ends.
+    fn provide(&mut self, body: &mut Block, place: &Spot) {
+        if let Some((v, k)) = self.flag()
+            && !self.random.one_in(3)
+        {
+            let wake = self.wake(v, k, place);
+            body.push(wake);
+        }
+        if self.features.semaphores && !self.random.one_in(3) {
+            let posts = 1 + self.random.below(3);
+            body.extend((0..posts).map(|_| Stmt::SemPost(0)));
+        }
+        if self.random.one_in(2) {
+            self.insert_drain(body, place);
+        }
+    }
+
+    /// Somewhere in the block, if there is work.
+    fn insert_drain(&mut self, block: &mut Block, place: &Spot) {
+        if let Some(drain) = self.drain(place) {
+            let at = self.random.below(block.len() + 1);
+            block.insert(at, drain);
+        }
+    }
+
+    fn drain(&mut self, place: &Spot) -> Option<Stmt> {
+        let (work, mutex) = self.work()?;
+        let inner = Spot {
+            in_loop: true,
+            depth: place.depth + 1,
+            ..place.clone()
+        };
+        let length = self.random.below(2);
+        let body = self.block(&inner, length);
+        Some(Stmt::Drain { work, mutex, body })
     }
 
     /// The work variable and its mutex.
@@ -245,15 +286,10 @@ impl Grower<'_> {
                     return self.recursion(place);
                 }
                 25..=26 if free && !place.helper && !place.alone && !place.in_loop && !deep => {
-                    let Some((work, mutex)) = self.work() else {
+                    let Some(drain) = self.drain(place) else {
                         continue;
                     };
-                    let inner = Spot {
-                        in_loop: true,
-                        ..place.clone()
-                    };
-                    let body = self.block(&inner, 1);
-                    return Stmt::Drain { work, mutex, body };
+                    return drain;
                 }
                 27 if self.features.reads && place.main && !place.helper => {
                     return Stmt::Read(self.random.below(LOCALS.into()) as u8);

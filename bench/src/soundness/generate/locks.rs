@@ -88,34 +88,46 @@ impl Grower<'_> {
     }
 
     pub(super) fn wait_or_wake(&mut self, place: &Spot) -> Stmt {
-        let k = self.random.below(self.program.mutexes.into()) as u8;
-        let inner = self.holding(place, k);
-        let Some(v) = self
-            .writable(&inner)
-            .into_iter()
-            .find(|&v| self.program.guards[usize::from(v)] == Guard::Mutex(k))
-        else {
+        let Some((v, k)) = self.flag() else {
             return self.assignment(place);
         };
-        let mut body = Vec::new();
-        if self.random.one_in(3) {
-            let least = match self.program.inputs > 0 && self.random.one_in(4) {
-                true => bin(Op::And, Expr::Input(0), Expr::Const(1)),
-                false => Expr::Const(self.random.below(2) as u32),
-            };
-            body.push(Stmt::Await(k, bin(Op::Lt, least, Expr::Shared(v))));
-            body.push(Stmt::Set(Place::Own, self.expr(place, 1)));
-        } else {
-            body.push(Stmt::Set(
-                Place::Shared(v),
-                bin(Op::Add, Expr::Shared(v), Expr::Const(1)),
-            ));
-            body.push(Stmt::Wake {
-                cond: k,
-                all: !self.random.one_in(3),
-            });
+        if !self.random.one_in(3) {
+            return self.wake(v, k, place);
         }
+        let inner = self.holding(place, k);
+        let least = match self.program.inputs > 0 && self.random.one_in(4) {
+            true => bin(Op::And, Expr::Input(0), Expr::Const(1)),
+            false => Expr::Const(u32::from(self.random.one_in(6))),
+        };
+        let body = vec![
+            Stmt::Await(k, bin(Op::Lt, least, Expr::Shared(v))),
+            Stmt::Set(Place::Own, self.expr(&inner, 1)),
+        ];
         Stmt::Section(Mutex::Fixed(k), body)
+    }
+
+    /// Counts up and wakes.
+    pub(super) fn wake(&mut self, v: u8, k: u8, place: &Spot) -> Stmt {
+        let inner = self.holding(place, k);
+        let counted = bin(Op::Add, Expr::Shared(v), Expr::Const(1));
+        let mut body = vec![Stmt::Set(Place::Shared(v), counted)];
+        if self.random.one_in(2) {
+            body.push(Stmt::Set(Place::Own, self.expr(&inner, 1)));
+        }
+        body.push(Stmt::Wake {
+            cond: k,
+            all: !self.random.one_in(3),
+        });
+        Stmt::Section(Mutex::Fixed(k), body)
+    }
+
+    /// The variable that counts wake-ups, and its mutex.
+    pub(super) fn flag(&self) -> Option<(u8, u8)> {
+        let mut guards = (0u8..).zip(&self.program.guards);
+        guards.find_map(|(v, guard)| match guard {
+            Guard::Flag(k) => Some((v, *k)),
+            _ => None,
+        })
     }
 
     pub(super) fn read_write(&mut self, place: &Spot) -> Stmt {

@@ -317,6 +317,9 @@ fn guards(random: &mut Random, features: Features, mutexes: u8, rwlocks: u8) -> 
     if features.works {
         guards.push(Guard::Work(any()));
     }
+    if features.conditions {
+        guards.push(Guard::Flag(any()));
+    }
     if random.one_in(2) {
         guards.push(Guard::Mutex(random.below(mutexes.into()) as u8));
     }

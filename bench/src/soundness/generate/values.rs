@@ -23,14 +23,16 @@ impl Grower<'_> {
             Guard::Main => place.alone,
             Guard::Mutex(k) => place.held.contains(&k),
             Guard::ReadWrite(_) => place.rw == Some(true),
-            Guard::Work(_) => false,
+            Guard::Work(_) | Guard::Flag(_) => false,
         })
     }
 
     pub(super) fn readable(&self, place: &Spot) -> Vec<u8> {
         self.variables(|guard| match guard {
             Guard::Main => true,
-            Guard::Mutex(k) | Guard::Work(k) => place.alone || place.held.contains(&k),
+            Guard::Mutex(k) | Guard::Work(k) | Guard::Flag(k) => {
+                place.alone || place.held.contains(&k)
+            }
             Guard::ReadWrite(_) => place.alone || place.rw.is_some(),
         })
     }

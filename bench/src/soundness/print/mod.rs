@@ -182,6 +182,7 @@ impl Printer<'_> {
                 Guard::Mutex(k) => format!("m[{k}]"),
                 Guard::ReadWrite(k) => format!("rw[{k}]"),
                 Guard::Work(k) => format!("m[{k}], and is what is left to do"),
+                Guard::Flag(k) => format!("m[{k}], and counts wake-ups"),
             };
             self.line(format!("/* v[{v}] is guarded by {text} */"));
         }
