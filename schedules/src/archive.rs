@@ -11,7 +11,7 @@
 //! of the node's fragment. `edge.position` may be zero or negative: the partner lies in an earlier fragment.
 //!
 //! **Every execution of an instrumented site is a node.** Synchronization calls always; a marker, a branch of
-//! [`Plan::decisions`] or of [`Plan::elastic`] each time a slot executes it. So a thread always knows from its
+//! [`Plan::decisions`], [`Plan::questions`], [`Plan::exits`] or [`Plan::elastic`] each time a slot executes it. So a thread always knows from its
 //! cursor alone which instance it is at, and anything unexpected is a divergence.
 //!
 //! **Optional nodes.** An elastic branch `b` with arms `0..n` appears as: for each arm `k` that has nodes, an optional
@@ -32,7 +32,7 @@ use rkyv::{Archive as Rkyv, Deserialize, Portable, Serialize};
 use crate::primitives::{NodeOp, Operand};
 
 /// Grows whenever the layout or the meaning of a field changes.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 macro_rules! archived_id {
     ($($(#[$doc:meta])* $name:ident $prefix:literal;)*) => {$(
@@ -635,10 +635,61 @@ pub struct Plan {
     pub markers: Vec<SiteId>,
     /// On these branches: `heddle_decide(site, successor)`.
     pub decisions: Vec<SiteId>,
+    /// Before these calls: `heddle_decide(site, answer)`.
+    pub questions: Vec<Question>,
+    /// On these ways out of loops: `heddle_decide(site, way)`.
+    pub exits: Vec<Exits>,
     /// On these branches: `heddle_arm(site, successor)`, and `heddle_arms_end(site)` at their join.
     pub elastic: Vec<Elastic>,
     /// Synchronization sites that keep their native calls (`--order essential`).
     pub unordered: Vec<SiteId>,
+}
+
+/// What is asked before a call: which of these addresses is the argument? Answer 0: none of them; answer `i + 1`: the first that fits is
+/// candidate `i`.
+#[derive(Rkyv, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Question {
+    /// The call.
+    pub site: SiteId,
+    /// Position of the argument.
+    pub argument: u8,
+    /// At least one.
+    pub candidates: Vec<Candidate>,
+}
+
+/// An address that an argument may be.
+#[derive(Rkyv, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Candidate {
+    /// So many bytes into a global.
+    Global {
+        /// Which global.
+        root: RootId,
+        /// How far into it.
+        offset: u64,
+    },
+    /// The first argument of this call when the thread made it last; null before.
+    Last {
+        /// The call.
+        site: SiteId,
+    },
+}
+
+/// A loop whose exits are told apart.
+#[derive(Rkyv, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Exits {
+    /// The first instruction of its header.
+    pub site: SiteId,
+    /// Its exits; the outcome is the position.
+    pub ways: Vec<Way>,
+}
+
+/// An edge of a function's control flow, by ordinals of blocks.
+#[derive(Rkyv, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Way {
+    /// Where it begins.
+    pub from_block: u32,
+    /// Where it leads.
+    pub to_block: u32,
 }
 
 /// An elastic branch and where its arms come together.

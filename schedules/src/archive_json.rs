@@ -3,8 +3,8 @@
 //! `format` is the archive's format version; `version` grows when a field here changes its meaning.
 
 use crate::archive::{
-    Archive, Edge, FORMAT_VERSION, FragmentId, Next, Node, Position, RegisterKind, Site, SiteKind,
-    StepId, Stuck,
+    Archive, Candidate, Edge, FORMAT_VERSION, FragmentId, Next, Node, Position, RegisterKind, Site,
+    SiteKind, StepId, Stuck,
 };
 use crate::ids::Id;
 use crate::json::Json;
@@ -203,6 +203,34 @@ impl Printer<'_> {
 
     fn plan(&self) -> Json {
         let plan = &self.archive.plan;
+        let candidate = |candidate: &Candidate| match candidate {
+            Candidate::Global { root, offset } => {
+                Json::Object(vec![("root", root.0.into()), ("offset", (*offset).into())])
+            }
+            Candidate::Last { site } => Json::Object(vec![("last", site.0.into())]),
+        };
+        let questions = plan.questions.iter().map(|question| {
+            Json::Object(vec![
+                ("site", question.site.0.into()),
+                ("argument", u32::from(question.argument).into()),
+                (
+                    "candidates",
+                    question.candidates.iter().map(candidate).collect(),
+                ),
+            ])
+        });
+        let exits = plan.exits.iter().map(|exits| {
+            let ways = exits.ways.iter().map(|way| {
+                Json::Object(vec![
+                    ("from_block", way.from_block.into()),
+                    ("to_block", way.to_block.into()),
+                ])
+            });
+            Json::Object(vec![
+                ("site", exits.site.0.into()),
+                ("ways", ways.collect()),
+            ])
+        });
         let elastic = plan.elastic.iter().map(|elastic| {
             Json::Object(vec![
                 ("site", elastic.site.0.into()),
@@ -215,6 +243,8 @@ impl Printer<'_> {
                 "decisions",
                 plan.decisions.iter().map(|site| site.0).collect(),
             ),
+            ("questions", questions.collect()),
+            ("exits", exits.collect()),
             ("elastic", elastic.collect()),
             (
                 "unordered",

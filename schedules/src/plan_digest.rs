@@ -8,7 +8,9 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::archive::{Archive, ArchivedArchive, ArchivedRegisterKind, ArchivedSiteId};
+use crate::archive::{
+    Archive, ArchivedArchive, ArchivedCandidate, ArchivedRegisterKind, ArchivedSiteId,
+};
 use crate::file::BuiltFor;
 
 /// The digest of an archive that is in a file or about to be.
@@ -79,6 +81,34 @@ fn plan(feed: &mut Feed, archive: &ArchivedArchive) {
     for sites in [&plan.markers, &plan.decisions, &plan.unordered] {
         feed.number(sites.len() as u64);
         sites.iter().for_each(|site| feed.site(site));
+    }
+    feed.number(plan.questions.len() as u64);
+    for question in plan.questions.iter() {
+        feed.site(&question.site);
+        feed.number(u64::from(question.argument));
+        feed.number(question.candidates.len() as u64);
+        for candidate in question.candidates.iter() {
+            match candidate {
+                ArchivedCandidate::Global { root, offset } => {
+                    feed.number(0);
+                    feed.number(u64::from(root.0.to_native()));
+                    feed.number(offset.to_native());
+                }
+                ArchivedCandidate::Last { site } => {
+                    feed.number(1);
+                    feed.site(site);
+                }
+            }
+        }
+    }
+    feed.number(plan.exits.len() as u64);
+    for exits in plan.exits.iter() {
+        feed.site(&exits.site);
+        feed.number(exits.ways.len() as u64);
+        for way in exits.ways.iter() {
+            feed.number(u64::from(way.from_block.to_native()));
+            feed.number(u64::from(way.to_block.to_native()));
+        }
     }
     feed.number(plan.elastic.len() as u64);
     for elastic in plan.elastic.iter() {

@@ -13,8 +13,8 @@
 //! Time is linear in the size of the file. Deliberately absent: whether the archive makes sense (`verify`).
 
 use crate::archive::{
-    ArchivedArchive, ArchivedNext, ArchivedNode, ArchivedPosition, ArchivedPredicateOp,
-    ArchivedSiteId, ArchivedSiteKind, ArchivedStepId, ArchivedTextId, Node,
+    ArchivedArchive, ArchivedCandidate, ArchivedNext, ArchivedNode, ArchivedPosition,
+    ArchivedPredicateOp, ArchivedSiteId, ArchivedSiteKind, ArchivedStepId, ArchivedTextId, Node,
 };
 use crate::primitives::{NodeOp, Operand, PRIMITIVES};
 
@@ -443,7 +443,21 @@ impl Checker<'_> {
         sites
             .chain(plan.unordered.iter())
             .chain(elastic)
-            .try_for_each(|site| self.site(At::new("plan", 0), site))
+            .chain(plan.questions.iter().map(|question| &question.site))
+            .chain(plan.exits.iter().map(|exits| &exits.site))
+            .try_for_each(|site| self.site(At::new("plan", 0), site))?;
+        let questions = plan.questions.iter().enumerate();
+        questions
+            .flat_map(|(row, question)| question.candidates.iter().map(move |what| (row, what)))
+            .try_for_each(|(row, candidate)| {
+                let at = At::new("question", row);
+                match candidate {
+                    ArchivedCandidate::Global { root, .. } => {
+                        at.check("root", root.0.to_native(), self.archive.roots.len())
+                    }
+                    ArchivedCandidate::Last { site } => self.site(at, site),
+                }
+            })
     }
 }
 

@@ -7,7 +7,7 @@
 //!    differ in who holds what.)
 //! 3. Every step belongs to an epoch's tree and every fragment to a step; a fragment's last lane has nodes; no two are equal.
 //! 4. The plan names no site twice, has no branch both as decision and as elastic, and has every site it is needed for: markers,
-//!    branches, late decisions, elastic branches.
+//!    branches, questions before calls, exits of loops, late decisions, elastic branches.
 //!
 //! *Trees.* For each epoch, on all its paths:
 //! 5. Slots that are named exist in the epoch; shadows are read only of threads that live when it begins.

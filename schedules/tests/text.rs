@@ -68,9 +68,9 @@ fn the_line_is_named() {
 #[test]
 fn wrong_text_is_refused() {
     refused(
-        "format 2",
+        "format 3",
         "format 9",
-        "the text has format 9; this Heddle reads format 2",
+        "the text has format 9; this Heddle reads format 3",
     );
     refused("site1 sync", "site2 sync", "site 2 comes where 1 should");
     refused(

@@ -38,6 +38,14 @@ const VERSIONS: &[Recorded] = &[
         operations: (49, 17_377_248_181_225_620_602),
         primitives: (160, 16_194_193_804_412_626_177),
     },
+    // Questions before calls and exits of loops in the plan.
+    Recorded {
+        version: 3,
+        header: 16_952_663_826_778_686_516,
+        body: 15_333_655_688_765_362_522,
+        operations: (49, 17_377_248_181_225_620_602),
+        primitives: (160, 16_194_193_804_412_626_177),
+    },
 ];
 
 fn digest<'a>(names: impl Iterator<Item = &'a str>) -> u64 {

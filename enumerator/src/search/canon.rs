@@ -378,7 +378,8 @@ impl Joiner<'_, '_> {
                 self.pair(*left, *right, None);
             }
         }
-        let specific = self.specific(&a, &b);
+        let specific = self.values_by_key(&a.specific, &b.specific, "thread-specific data");
+        let passed = self.values_by_key(&a.passed, &b.passed, "an argument of an earlier call");
         Thread {
             frames,
             locals: a
@@ -392,30 +393,31 @@ impl Joiner<'_, '_> {
             // Forgotten: it is about the symbols of the epoch that ended.
             own: Vec::new(),
             specific,
+            passed,
+            answered: a.answered,
+            leaving: None,
             cancel_due: a.cancel_due,
             inside: a.inside.or(b.inside),
             result: None,
         }
     }
 
-    /// Thread-specific data: what only one side has is null on the other.
-    fn specific(&mut self, a: &Thread, b: &Thread) -> BTreeMap<usize, Expr> {
-        let keys: BTreeSet<usize> = a
-            .specific
-            .keys()
-            .chain(b.specific.keys())
-            .copied()
-            .collect();
+    /// What only one side has is null on the other.
+    fn values_by_key<K: Ord + Copy>(
+        &mut self,
+        a: &BTreeMap<K, Expr>,
+        b: &BTreeMap<K, Expr>,
+        name: &str,
+    ) -> BTreeMap<K, Expr> {
+        let keys: BTreeSet<K> = a.keys().chain(b.keys()).copied().collect();
         let null = self.engine.pool.constant(64, 0);
         let mut joined = BTreeMap::new();
         for key in keys {
-            let x = a.specific.get(&key).copied().unwrap_or(null);
-            let y = b.specific.get(&key).copied().unwrap_or(null);
-            let name = "thread-specific data".to_owned();
-            joined.insert(
-                key,
-                self.value(x, y, |_| Origin::Summary { site: 0, name }, None),
-            );
+            let x = a.get(&key).copied().unwrap_or(null);
+            let y = b.get(&key).copied().unwrap_or(null);
+            let name = name.to_owned();
+            let origin = |_: &Engine<'_>| Origin::Summary { site: 0, name };
+            joined.insert(key, self.value(x, y, origin, None));
         }
         joined
     }

@@ -32,8 +32,7 @@ impl Explorer<'_, '_> {
         slot: usize,
         outcomes: &[(u32, Expr)],
     ) -> bool {
-        let frame = path.world.state.frame(slot);
-        let branch = (frame.func, frame.next);
+        let branch = self.engine.branch_at(&path.world.state, slot);
         if self.wants_elastic(path, slot, outcomes, branch) {
             let Err(why) = self.elastic(path, slot, outcomes, branch) else {
                 return true;
@@ -66,16 +65,18 @@ impl Explorer<'_, '_> {
         self.live.counts.decisions.fetch_add(1, Ordering::Relaxed);
         self.decided_in_loops(&path, slot);
         self.note_rigid(&path, slot, &outcomes);
-        let frame = path.world.state.frame(slot);
-        let branch = (frame.func, frame.next);
+        let branch = self.engine.branch_at(&path.world.state, slot);
         if let Some(step) = self.early(&mut path, slot, &outcomes, branch) {
             return step;
         }
-        if self.closing && !self.marked.decisions.contains(&branch) {
+        let asked = self.marked.is_told(&branch);
+        if self.closing && !asked && !self.marked.decisions.contains(&branch) {
             return self.closing_leaf(&mut path, branch);
         }
         self.tally.late += 1;
-        self.found.decisions.insert(branch);
+        if !asked {
+            self.found.decisions.insert(branch);
+        }
         let fragment = self.fragment(&mut path.world);
         let mut arms = Vec::new();
         for (outcome, condition) in &outcomes {
@@ -109,7 +110,7 @@ impl Explorer<'_, '_> {
         outcome: u32,
         condition: Expr,
     ) {
-        if self.marked.decisions.contains(&branch) || self.found.decisions.contains(&branch) {
+        if self.marked.is_node(&branch) || self.found.decisions.contains(&branch) {
             let kind = NodeKind {
                 site: SiteRef::Instr(branch.0, branch.1),
                 op: NodeOp::Branch,
@@ -224,10 +225,10 @@ impl Explorer<'_, '_> {
         slot: usize,
         outcomes: &mut Vec<(u32, Expr)>,
     ) {
-        let frame = path.world.state.frame(slot);
-        let branch = (frame.func, frame.next);
+        let branch = self.engine.branch_at(&path.world.state, slot);
         // An instrumented branch is a node whichever way it goes.
         let instrumented = self.engine.watched.contains(&branch)
+            || self.marked.is_told(&branch)
             || self.found.decisions.contains(&branch)
             || self.found.elastic.contains(&branch);
         if outcomes.len() < 2 || instrumented {
@@ -270,8 +271,8 @@ impl Explorer<'_, '_> {
             Stop::Ended => true,
             Stop::Returned => world.threads[slot].created_at.is_none(),
             Stop::Branch { outcomes } if branches > 0 => {
-                let frame = side.frame(slot);
-                let watched = self.engine.watched.contains(&(frame.func, frame.next));
+                let branch = self.engine.branch_at(&side, slot);
+                let watched = self.engine.watched.contains(&branch) || self.marked.is_node(&branch);
                 let side = World {
                     state: side,
                     ..world.clone()

@@ -24,7 +24,7 @@ impl Explorer<'_, '_> {
         outcomes: &[(u32, Expr)],
         branch: (FuncId, InstrId),
     ) -> bool {
-        if self.follows_orders {
+        if self.follows_orders || self.marked.is_told(&branch) {
             return false;
         }
         if self.marked.elastic.contains(&branch) {
@@ -104,9 +104,9 @@ impl Explorer<'_, '_> {
 
     /// Why a branch that is decided is not elastic.
     pub(super) fn note_rigid(&mut self, path: &Path, slot: usize, outcomes: &[(u32, Expr)]) {
-        let frame = path.world.state.frame(slot);
-        let (func, id, block) = (frame.func, frame.next, frame.block);
-        if self.notes.contains_key(&(func, id)) {
+        let (func, id) = self.engine.branch_at(&path.world.state, slot);
+        let block = path.world.state.frame(slot).block;
+        if self.notes.contains_key(&(func, id)) || self.marked.is_told(&(func, id)) {
             return;
         }
         let tried = self.found.rigid.get(&(func, id)).cloned();
@@ -245,6 +245,7 @@ impl Explorer<'_, '_> {
                 }
                 Stop::Marker => return Err(format!("an epoch may end inside it, at {}", place())),
                 Stop::Gap(why) => return Err(why),
+                Stop::Exits { func, header } => return Err(self.several_exits(func, header)),
                 Stop::Returned | Stop::Fuel | Stop::Unclear => {
                     return Err(format!("one of its ways does not come to {}", place()));
                 }

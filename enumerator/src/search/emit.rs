@@ -1,6 +1,8 @@
 //! From the search's names to the archive's: sites, fragments, the plan.
 
-use schedules::archive::{FragmentId, Position, Site, SiteId, SiteKind};
+use schedules::archive::{
+    Candidate, Exits, FragmentId, Position, Question, Site, SiteId, SiteKind, Way,
+};
 use schedules::primitives::lookup;
 use schedules::{ArchiveBuilder, BuildNode, Elastic};
 
@@ -8,6 +10,7 @@ use super::Explorer;
 use super::marked::Marked;
 use crate::analysis::Facts;
 use crate::model::{self, BlockId, Callee, Instr, InstrKind, Module};
+use crate::symbolic::questions::Which;
 use crate::threads::World;
 use crate::threads::trail::{PathNode, SiteRef, Subject};
 
@@ -99,6 +102,32 @@ pub(super) fn plan(builder: &mut ArchiveBuilder, module: &Module, facts: &Facts,
         let site = site(builder, module, SiteRef::Instr(*func, *id));
         builder.plan.decisions.push(site);
     }
+    for ((func, id), asked) in &marked.questions {
+        let site = site(builder, module, SiteRef::Instr(*func, *id));
+        let candidates = asked.candidates.iter();
+        let question = Question {
+            site,
+            argument: asked.argument,
+            candidates: candidates
+                .map(|which| candidate(builder, module, *which))
+                .collect(),
+        };
+        builder.plan.questions.push(question);
+    }
+    for (func, id) in &marked.exits {
+        let site = site(builder, module, SiteRef::Instr(*func, *id));
+        let header = module.functions[*func].instrs[*id].block;
+        let loops = &facts.cfg(*func).loops;
+        let id = loops.headed_by(header).expect("marked headers head loops");
+        let ways = loops[id].exits.iter().map(|(from, to)| Way {
+            from_block: from.0,
+            to_block: to.0,
+        });
+        builder.plan.exits.push(Exits {
+            site,
+            ways: ways.collect(),
+        });
+    }
     for (func, id) in &marked.elastic {
         let site = site(builder, module, SiteRef::Instr(*func, *id));
         let block = module.functions[*func].instrs[*id].block;
@@ -107,6 +136,19 @@ pub(super) fn plan(builder: &mut ArchiveBuilder, module: &Module, facts: &Facts,
             site,
             join_block: join.0,
         });
+    }
+}
+
+fn candidate(builder: &mut ArchiveBuilder, module: &Module, which: Which) -> Candidate {
+    match which {
+        Which::Global(global, offset) => {
+            let global = &module.globals[global];
+            let root = builder.root(&global.name, global.size);
+            Candidate::Global { root, offset }
+        }
+        Which::Last(func, id) => Candidate::Last {
+            site: site(builder, module, SiteRef::Instr(func, id)),
+        },
     }
 }
 

@@ -98,6 +98,9 @@ impl<'g> Ground<'g> {
         engine.merging = self.options.ideas.merging;
         engine.markers = self.facts.all_markers().possible.clone();
         let marked = &task.marked;
+        engine.questions = marked.questions(self.module);
+        let header = |&(func, id): &Branch| (func, self.module.functions[func].instrs[id].block);
+        engine.told = marked.exits.iter().map(header).collect();
         engine.watched = marked.decisions.union(&marked.elastic).copied().collect();
         engine
     }

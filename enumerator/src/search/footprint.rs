@@ -102,7 +102,7 @@ impl<'g> Parts<'g> {
         let fixed = *self.functions[id.0 as usize].get_or_init(|| self.function_itself(id));
         let mut out = Writer::default();
         out.wide(fixed);
-        marked.within(id, &mut out);
+        marked.within(self.module, id, &mut out);
         xxh3_128(&out.finish())
     }
 

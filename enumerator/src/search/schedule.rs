@@ -5,12 +5,12 @@
 //! critical sections stay whole and locks taken in different orders do not meet.
 
 use super::{Advance, Explorer, Path};
-use crate::model::{BlockId, FuncId};
+use crate::model::{BlockId, FuncId, InstrKind};
 use crate::symbolic::run::{Stop, Until};
 use schedules::primitives::NodeOp;
 
 use crate::threads::trail::{NodeKind, SiteRef, Subject};
-use crate::threads::{Attempt, Blocked, Status, Undecided};
+use crate::threads::{Ask, Attempt, Blocked, Status, Undecided};
 
 impl Explorer<'_, '_> {
     /// Lets one thread make one move.
@@ -39,6 +39,7 @@ impl Explorer<'_, '_> {
             return Advance::Boundary;
         }
         if let Some((slot, unknown)) = undecided {
+            self.want_question(unknown.ask);
             let reason = unknown.what;
             return Advance::Gap { slot, reason };
         }
@@ -172,6 +173,11 @@ impl Explorer<'_, '_> {
             }
             Stop::Ended => Try::Stop(Advance::Exit),
             Stop::Gap(reason) => Try::Stop(Advance::Gap { slot, reason }),
+            Stop::Exits { func, header } => {
+                self.want_exits(func, header);
+                let reason = self.several_exits(func, header);
+                Try::Stop(Advance::Gap { slot, reason })
+            }
             Stop::Marker | Stop::Fuel | Stop::Unclear => {
                 unreachable!("markers come first, the others only within loops that are tried")
             }
@@ -255,6 +261,44 @@ impl Explorer<'_, '_> {
                 self.activate(place);
             }
         }
+    }
+
+    /// What would have to be asked before a call will be asked the next time.
+    fn want_question(&mut self, ask: Option<Ask>) {
+        let Some(ask) = ask.filter(|_| !self.closing) else {
+            return;
+        };
+        let wanted = self.found.questions.entry(ask.call).or_default();
+        wanted.argument = ask.argument;
+        let before = wanted.candidates.len();
+        wanted.candidates.extend(ask.candidates);
+        self.restart |= wanted.candidates.len() > before;
+    }
+
+    /// Which exit of a loop is taken will be told the next time.
+    fn want_exits(&mut self, func: FuncId, header: BlockId) {
+        let function = &self.engine.module.functions[func];
+        let loops = &self.engine.facts.cfg(func).loops;
+        let exits = loops.headed_by(header).map(|id| &loops[id].exits);
+        // What is thrown goes to a place that cannot be split from the call.
+        let thrown = exits.into_iter().flatten().any(|(from, _)| {
+            let leaves = &function.instrs[function.terminator(*from)].kind;
+            matches!(leaves, InstrKind::Invoke { .. })
+        });
+        if !self.closing && !thrown {
+            self.restart |= self
+                .found
+                .exits
+                .insert((func, function.blocks[header].first));
+        }
+    }
+
+    pub(super) fn several_exits(&self, func: FuncId, header: BlockId) -> String {
+        let function = &self.engine.module.functions[func];
+        let place = self.engine.place(func, function.blocks[header].first);
+        format!(
+            "the loop at {place} has several exits, and what follows them synchronizes differently"
+        )
     }
 
     fn activate(&mut self, place: (FuncId, BlockId)) {

@@ -1,6 +1,6 @@
 //! Branches: decided by the path, merged, or left to the search.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::calls::leaves_frames;
@@ -58,7 +58,14 @@ impl Engine<'_> {
             return Some(Stop::Unclear);
         }
         let merges = self.merging || self.nested > 0;
-        if !merges || self.facts.region(func, block).sync != SyncEffect::None {
+        let tells = !self.told.is_empty()
+            && self.tells_among(
+                func,
+                self.facts
+                    .cfg(func)
+                    .between(&self.module.functions[func], block),
+            );
+        if !merges || tells || self.facts.region(func, block).sync != SyncEffect::None {
             return Some(Stop::Branch { outcomes: possible });
         }
         self.merge_branch(state, slot, possible)
@@ -169,6 +176,7 @@ impl Engine<'_> {
                 continue;
             }
             work.extend(function.blocks[next].succs.iter().copied());
+            silent &= !self.told.contains(&(func, next));
             for (id, instr) in function.block_instrs(next) {
                 if instr.call().is_some() {
                     let callees = facts.callees(func, id);
@@ -320,19 +328,8 @@ impl Engine<'_> {
         for (id, object) in &a.locals {
             merged.locals.entry(*id).or_insert(*object);
         }
-        let keys: std::collections::BTreeSet<usize> = a
-            .specific
-            .keys()
-            .chain(b.specific.keys())
-            .copied()
-            .collect();
-        let null = self.pool.constant(64, 0);
-        for key in keys {
-            let x = a.specific.get(&key).copied().unwrap_or(null);
-            let y = b.specific.get(&key).copied().unwrap_or(null);
-            let both = self.pool.ite(condition, x, y);
-            merged.specific.insert(key, both);
-        }
+        merged.specific = self.choose_values(condition, &a.specific, &b.specific);
+        merged.passed = self.choose_values(condition, &a.passed, &b.passed);
         merged.inside = a.inside.or(b.inside);
         if let (Some(x), Some(y)) = (&a.result, &b.result) {
             merged.result = Some(self.choose(condition, x, y));
@@ -359,6 +356,23 @@ impl Engine<'_> {
             merged.frames[index] = Rc::new(frame);
         }
         merged
+    }
+
+    /// Values by key; what is not there is null.
+    fn choose_values<K: Ord + Copy>(
+        &mut self,
+        condition: Expr,
+        a: &BTreeMap<K, Expr>,
+        b: &BTreeMap<K, Expr>,
+    ) -> BTreeMap<K, Expr> {
+        let null = self.pool.constant(64, 0);
+        let mut chosen = BTreeMap::new();
+        for key in a.keys().chain(b.keys()) {
+            let x = a.get(key).copied().unwrap_or(null);
+            let y = b.get(key).copied().unwrap_or(null);
+            chosen.insert(*key, self.pool.ite(condition, x, y));
+        }
+        chosen
     }
 
     /// Takes a way out and remembers why.

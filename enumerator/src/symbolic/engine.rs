@@ -89,6 +89,10 @@ pub struct Engine<'m> {
     pub inputs: Vec<(String, Expr)>,
     /// Branches that are nodes: a thread stops at each, whatever the path has decided.
     pub watched: std::collections::BTreeSet<(FuncId, InstrId)>,
+    /// What is asked before calls.
+    pub questions: super::questions::Questions,
+    /// Headers of silent loops whose exits are told apart: leaving one is a branch to the search.
+    pub told: std::collections::BTreeSet<(FuncId, BlockId)>,
     /// Blocks at whose beginning a thread stops: epochs may end there.
     pub markers: std::collections::BTreeSet<(FuncId, BlockId)>,
     /// Results of floating-point operations by operation and operands: the same operation on the same values gives the same.
@@ -140,6 +144,8 @@ impl<'m> Engine<'m> {
             externals: Default::default(),
             inputs: Vec::new(),
             watched: Default::default(),
+            questions: Default::default(),
+            told: Default::default(),
             markers: Default::default(),
             floats: Default::default(),
             touched: Default::default(),
@@ -512,6 +518,16 @@ impl<'m> Engine<'m> {
 
     /// Equality of two addresses. Objects are apart, as long as both pointers are within theirs.
     pub fn same_address(&mut self, a: Expr, b: Expr) -> Expr {
+        self.equal_addresses(a, b, false)
+    }
+
+    /// Equality of the addresses of two things that are there: a pointer that has left its object names nothing, and using it so is
+    /// undefined behaviour.
+    pub fn same_object_address(&mut self, a: Expr, b: Expr) -> Expr {
+        self.equal_addresses(a, b, true)
+    }
+
+    fn equal_addresses(&mut self, a: Expr, b: Expr, inside: bool) -> Expr {
         use super::memory::Place;
         if a == b {
             return self.pool.bool(true);
@@ -528,7 +544,7 @@ impl<'m> Engine<'m> {
                     (Place::Null, Place::Null) => self.pool.bool(true),
                     (Place::Object(o, s), Place::Object(p, t)) if o == p => self.pool.eq(s, t),
                     (Place::Object(o, s), Place::Object(p, t)) => {
-                        if self.within(o, s) && self.within(p, t) {
+                        if inside || self.within(o, s) && self.within(p, t) {
                             self.pool.bool(false)
                         } else {
                             return self.pool.eq(a, b);

@@ -38,6 +38,14 @@ pub(super) fn integer(root: &str, width: u32, args: &[u128]) -> Option<u128> {
     Some(value & all)
 }
 
+/// The intrinsic that a function of the mathematical library is on arguments for which it has a result, if every library agrees on it.
+pub(super) fn exact_function(name: &str) -> Option<&'static str> {
+    const EXACT: &[&str] = &["sqrt", "fabs", "floor", "ceil", "trunc", "copysign"];
+    let plain = name.strip_suffix('f').filter(|plain| EXACT.contains(plain));
+    let name = plain.unwrap_or(name);
+    EXACT.iter().copied().find(|exact| *exact == name)
+}
+
 /// A floating-point result of this width.
 pub(super) fn real(root: &str, width: u32, args: &[u128]) -> Option<u128> {
     let read = |bits: u128| match width {
@@ -66,7 +74,15 @@ pub(super) fn real(root: &str, width: u32, args: &[u128]) -> Option<u128> {
 
 #[cfg(test)]
 mod tests {
-    use super::{integer, real};
+    use super::{exact_function, integer, real};
+
+    #[test]
+    fn functions_by_both_names() {
+        assert_eq!(exact_function("sqrtf"), Some("sqrt"));
+        assert_eq!(exact_function("floor"), Some("floor"));
+        assert_eq!(exact_function("ff"), None);
+        assert_eq!(exact_function("pow"), None);
+    }
 
     #[test]
     fn as_the_language_reference_says() {

@@ -413,7 +413,8 @@ impl Engine<'_> {
                 None
             }
             "heddle_assume_at" => return Some(self.assume(state, slot, call)),
-            "malloc" | "valloc" => {
+            // `operator new` does not return where it fails.
+            "malloc" | "valloc" | "_Znwm" | "_Znam" => {
                 let size = self.scalar(state, slot, &call.args[0], &Type::Int(64));
                 let size = self.pool.as_const(size).map(|size| size as u64);
                 Some(Val::Scalar(self.allocate(state, slot, at, size, name)))
@@ -478,7 +479,11 @@ impl Engine<'_> {
                 let (a, b) = (self.known_text(state, a)?, self.known_text(state, b)?);
                 Some(self.order(a.cmp(&b), at))
             }
-            _ => return None,
+            _ => {
+                let ty = &self.module.functions[at.0].instrs[at.1].ty;
+                let root = super::intrinsics::exact_function(name)?;
+                Some(self.known_intrinsic(state, slot, root, call, ty)?)
+            }
         };
         self.finish(state, slot, result);
         Some(None)

@@ -30,6 +30,9 @@ impl Engine<'_> {
         let loops = &self.facts.cfg(frame.func).loops;
         let id = loops.headed_by(frame.block)?;
         let silent = self.facts.loop_effects(frame.func, id).sync == SyncEffect::None;
+        let inner = loops[id].blocks.iter().copied();
+        let inner = inner.filter(|block| *block != frame.block);
+        let silent = silent && !self.tells_among(frame.func, inner);
         (silent && !loops[id].contains(from)).then_some(id)
     }
 
@@ -51,6 +54,7 @@ impl Engine<'_> {
             self.attempts.pop();
             let own_fuel = self.counters.steps > limit;
             match stop {
+                Stop::Reached if self.is_told(func, id) => return self.left(state, slot, id),
                 Stop::Reached => return None,
                 Stop::Ended => return Some(Stop::Ended),
                 Stop::Fuel if !own_fuel => return Some(Stop::Fuel),
@@ -92,6 +96,9 @@ impl Engine<'_> {
         let beginning = self.beginning(state, slot, func, id);
         self.forget_mods(state, &facts.loop_effects(func, id).mods, source);
         self.forget_registers(state, slot, func, id, site, beginning);
+        if self.is_told(func, id) {
+            return Some(self.leave_somewhere(state, slot, id, beginning));
+        }
         let in_main = self.is_main(state, slot) && !self.alone;
         let mut ways: Vec<(usize, State)> = Vec::new();
         let mut ends = false;
@@ -254,7 +261,7 @@ impl Engine<'_> {
     }
 
     /// Leaves a summarized loop by one of its exits; false if that cannot happen.
-    fn leave_by(
+    pub(super) fn leave_by(
         &mut self,
         state: &mut State,
         slot: usize,
@@ -339,11 +346,8 @@ impl Engine<'_> {
                 Stop::Reached => arrived.push((chosen, side)),
                 Stop::Ended => {}
                 Stop::Sync { .. } | Stop::Branch { .. } | Stop::Marker | Stop::Returned => {
-                    // The search would have to know which exit was taken.
-                    return Some(Stop::Gap(format!(
-                        "a loop of `{}` has several exits, and what follows them synchronizes differently",
-                        self.module.functions[func].name
-                    )));
+                    let header = loops[id].header;
+                    return Some(Stop::Exits { func, header });
                 }
                 stop => return Some(stop),
             }

@@ -1,7 +1,7 @@
 //! Symbolic execution: expressions and the solver chain, memory and states above them, and the interpreter on top.
 //!
 //! `expr`, `lower` and `solver` know nothing about programs or threads. `engine` and its parts (`run`, `control`, `loops`,
-//! `calls`, `libc`, `library_state`, `intrinsics`, `options`, `learn`, `compute`, `memory`) execute one thread of a `state` at a time and know nothing about
+//! `calls`, `libc`, `library_state`, `intrinsics`, `options`, `learn`, `questions`, `exits`, `compute`, `memory`) execute one thread of a `state` at a time and know nothing about
 //! schedules.
 
 pub mod alone;
@@ -10,6 +10,7 @@ mod compute;
 pub mod contents;
 mod control;
 pub mod engine;
+mod exits;
 pub mod expr;
 mod floats;
 mod intrinsics;
@@ -21,6 +22,7 @@ pub mod lower;
 pub mod memory;
 mod options;
 pub mod portable;
+pub mod questions;
 mod repeats;
 pub mod run;
 pub mod solver;

@@ -33,6 +33,8 @@ pub enum Stop {
     Unclear,
     /// Something is not modelled.
     Gap(String),
+    /// A summarized loop has several exits, and what follows them synchronizes differently: a gap, unless its exits are told apart.
+    Exits { func: FuncId, header: BlockId },
 }
 
 /// Where a run is to stop.
@@ -167,9 +169,9 @@ impl Engine<'_> {
                 None
             }
             InstrKind::Unreachable | InstrKind::Resume => Some(Stop::Ended),
-            InstrKind::Call(call) | InstrKind::Invoke { call, .. } => {
-                self.call(state, slot, func, id, call)
-            }
+            InstrKind::Call(call) | InstrKind::Invoke { call, .. } => self
+                .ask_before(state, slot, (func, id), call)
+                .or_else(|| self.call(state, slot, func, id, call)),
             InstrKind::Alloca {
                 elem_size, count, ..
             } => {
@@ -265,6 +267,14 @@ impl Engine<'_> {
         let (func, id, instr) = self.current(state, slot);
         if let Some(trace) = &mut self.trace {
             trace.push((func, id, outcome));
+        }
+        if let Some(leaving) = state.thread_mut(slot).leaving.take() {
+            self.leave_told(state, slot, leaving, outcome as usize);
+            return;
+        }
+        if self.questions.contains((func, id)) {
+            state.thread_mut(slot).answered = true;
+            return;
         }
         let target = instr.kind.successors()[outcome as usize];
         self.goto(state, slot, target);

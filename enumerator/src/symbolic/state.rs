@@ -50,6 +50,12 @@ pub struct Thread {
     pub handle: Option<Expr>,
     /// Thread-specific data by position in [`State::keys`]; what is not there is null.
     pub specific: BTreeMap<usize, Expr>,
+    /// What it gave, when it came there last, to the calls that questions name.
+    pub passed: BTreeMap<(FuncId, InstrId), Expr>,
+    /// It has answered what is asked before the call at which it stands.
+    pub answered: bool,
+    /// It leaves a loop whose exits are told apart.
+    pub leaving: Option<Leaving>,
     /// It was cancelled and will end at its next cancellation point.
     pub cancel_due: bool,
     /// The last function of the C library in which it could be cancelled, since its last node: it may still be there.
@@ -59,6 +65,14 @@ pub struct Thread {
     /// What holds from here on because the thread has not ended the process, nor got stuck, where it could have. Other threads may have
     /// run before that was certain: for them these are not facts.
     pub own: Vec<Expr>,
+}
+
+/// A loop that a thread is leaving, of the function in which it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leaving {
+    pub header: BlockId,
+    /// It stands behind the exit; else it stands at the header, and what the loop may have done is done.
+    pub behind: bool,
 }
 
 impl Thread {

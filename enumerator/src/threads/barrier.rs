@@ -49,16 +49,16 @@ impl World {
     }
 
     pub(super) fn barrier_arrive(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
-        let address = op.pointer(self, Arg::Barrier);
-        let Some(index) = self.find(op, address) else {
-            return Attempt::Gap(format!(
-                "the barrier at {} was not initialized by code that was seen",
-                op.place()
-            ));
+        let argument = op.position_of(Arg::Barrier);
+        let what = format!(
+            "the barrier at {} was not initialized by code that was seen",
+            op.place()
+        );
+        let is_barrier = |kind: &Kind| matches!(kind, Kind::Barrier { .. });
+        let index = match self.existing(op, argument, is_barrier, what) {
+            Ok(index) => index,
+            Err(unclear) => return unclear,
         };
-        if let Err(gap) = self.exact(op, index) {
-            return gap;
-        }
         let slot = op.slot;
         let Kind::Barrier { born, .. } = &self.objects[index].kind else {
             return Attempt::Gap(format!(
@@ -146,6 +146,7 @@ impl World {
                 return Attempt::Undecided(Undecided {
                     condition: full,
                     what,
+                    ask: None,
                 });
             }
             return Attempt::Blocked(Blocked {

@@ -19,7 +19,7 @@ impl World {
     }
 
     /// The condition variable of a call.
-    fn cond(&mut self, op: &mut Operation<'_, '_>) -> Result<usize, Attempt> {
+    fn cond(&mut self, op: &mut Operation<'_, '_>) -> usize {
         let address = op.pointer(self, Arg::Cond);
         let index = self.object_at(op, address, SIZE, || Kind::Cond {
             waiters: Vec::new(),
@@ -29,16 +29,12 @@ impl World {
                 waiters: Vec::new(),
             };
         }
-        self.exact(op, index)?;
-        Ok(index)
+        index
     }
 
     /// Gives up the mutex and queues; the thread goes on in [`World::wake`].
     pub(super) fn cond_wait(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
-        let cond = match self.cond(op) {
-            Ok(cond) => cond,
-            Err(gap) => return gap,
-        };
+        let cond = self.cond(op);
         let address = op.pointer(self, Arg::Mutex);
         let mutex = self.find(op, address);
         let held = mutex.and_then(|mutex| match self.objects[mutex].kind {
@@ -69,9 +65,17 @@ impl World {
     }
 
     pub(super) fn cond_signal(&mut self, op: &mut Operation<'_, '_>, all: bool) -> Attempt {
-        let cond = match self.cond(op) {
+        let cond = self.cond(op);
+        // Where nobody waits, it makes no difference which one it is.
+        let mut rivals = self.aliases(op, cond);
+        rivals.retain(|index| match &self.objects[*index].kind {
+            Kind::Cond { waiters } => !waiters.is_empty(),
+            _ => false,
+        });
+        let argument = op.position_of(Arg::Cond);
+        let cond = match self.told_apart(op, argument, cond, &rivals) {
             Ok(cond) => cond,
-            Err(gap) => return gap,
+            Err(unclear) => return unclear,
         };
         let node = op.row.op;
         let event = self.node_on(op, node, cond, &[]);

@@ -21,6 +21,7 @@ pub mod portable;
 mod rwlock;
 mod semaphore;
 pub mod trail;
+mod unclear;
 
 use std::rc::Rc;
 
@@ -34,6 +35,7 @@ use crate::symbolic::expr::Expr;
 use crate::symbolic::memory::{ObjId, Place};
 use crate::symbolic::state::{State, Val};
 use trail::{Event, NodeKind, SiteRef, Subject, Trail};
+pub use unclear::Ask;
 
 /// What came of an attempt.
 #[derive(Clone, Debug)]
@@ -54,6 +56,8 @@ pub struct Undecided {
     pub condition: Expr,
     /// For people.
     pub what: String,
+    /// The thread itself could tell before the call.
+    pub ask: Option<Ask>,
 }
 
 /// Why a thread cannot move.
@@ -206,13 +210,15 @@ impl<'m> Operation<'_, 'm> {
         SiteRef::Instr(self.func, self.id)
     }
 
-    fn position_of(&self, arg: Arg) -> Option<usize> {
-        self.row.args.iter().position(|candidate| *candidate == arg)
+    /// Where the row has an argument of this kind.
+    pub(crate) fn position_of(&self, arg: Arg) -> usize {
+        let found = self.row.args.iter().position(|candidate| *candidate == arg);
+        found.expect("the row names its arguments")
     }
 
     /// The operand that is an object of this kind.
     pub(crate) fn pointer(&mut self, world: &mut World, arg: Arg) -> Expr {
-        let index = self.position_of(arg).expect("the row names its arguments");
+        let index = self.position_of(arg);
         self.argument(world, index)
     }
 
@@ -330,7 +336,9 @@ impl World {
         }
         let done = self.perform(op, expire);
         if matches!(done, Attempt::Done) {
-            self.state.thread_mut(slot).inside = None;
+            let thread = self.state.thread_mut(slot);
+            thread.inside = None;
+            thread.answered = false;
         }
         done
     }
@@ -415,7 +423,7 @@ impl World {
         (0..self.objects.len()).find(|index| {
             let equal = op
                 .engine
-                .same_address(self.objects[*index].address, address);
+                .same_object_address(self.objects[*index].address, address);
             !op.engine.pool.is_false(equal) && op.engine.must(&self.state, equal)
         })
     }
@@ -442,7 +450,7 @@ impl World {
             .filter(|other| {
                 let equal = op
                     .engine
-                    .same_address(self.objects[*other].address, address);
+                    .same_object_address(self.objects[*other].address, address);
                 !op.engine.pool.is_false(equal) && op.engine.may(&self.state, equal)
             })
             .collect()
@@ -478,24 +486,6 @@ impl World {
         }
         last.push(event.clone());
         event
-    }
-
-    /// An object that may be one of several cannot be of a kind whose state matters.
-    pub(crate) fn exact(
-        &mut self,
-        op: &mut Operation<'_, '_>,
-        index: usize,
-    ) -> Result<(), Attempt> {
-        if self.aliases(op, index).is_empty() {
-            return Ok(());
-        }
-        let address = self.objects[index].address;
-        Err(Attempt::Gap(format!(
-            "which object `{}` at {} names is not known: {}",
-            op.row.symbol,
-            op.place(),
-            op.engine.why_unknown(address)
-        )))
     }
 
     fn destroy(&mut self, op: &mut Operation<'_, '_>) -> Attempt {

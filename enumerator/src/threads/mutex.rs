@@ -128,7 +128,8 @@ impl World {
             let Kind::Mutex { owner: Some(owner) } = self.objects[other].kind else {
                 continue;
             };
-            let equal = op.engine.same_address(self.objects[other].address, address);
+            let known = self.objects[other].address;
+            let equal = op.engine.same_object_address(known, address);
             if op.engine.pool.is_false(equal) || !op.engine.may(&self.state, equal) {
                 continue;
             }
@@ -137,16 +138,15 @@ impl World {
                 return self.lock_again(op, other, only_try);
             }
             if owner.slot == op.slot {
-                return Attempt::Gap(format!(
+                let what = format!(
                     "whether the lock taken at {} is one that the thread already holds is not known",
                     op.place()
-                ));
+                );
+                return self.unclear(op, 0, address, &[other], what);
             }
             if only_try && !surely {
-                return Attempt::Gap(format!(
-                    "which lock is tried at {} is not known",
-                    op.place()
-                ));
+                let what = format!("which lock is tried at {} is not known", op.place());
+                return self.unclear(op, 0, address, &[other], what);
             }
             holders.push(owner.slot);
         }
@@ -231,12 +231,16 @@ impl World {
     pub(super) fn unlock(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
         let (address, size) = self.lock_address(op);
         let index = self.object_at(op, address, size, || Kind::Mutex { owner: None });
-        let node = op.row.op;
-        let Kind::Mutex { owner } = self.objects[index].kind else {
-            return Attempt::Gap(format!("what is unlocked at {} is no mutex", op.place()));
-        };
-        match owner {
-            Some(owner) if owner.slot == op.slot => {
+        let rivals = self.aliases(op, index);
+        let held = self.same_in_use(op, index, &rivals);
+        self.give_up(op, held.unwrap_or(index))
+    }
+
+    /// Lets go of a lock, if the thread holds it.
+    fn give_up(&mut self, op: &mut Operation<'_, '_>, index: usize) -> Attempt {
+        match self.objects[index].kind {
+            Kind::Mutex { owner: Some(owner) } if owner.slot == op.slot => {
+                let node = op.row.op;
                 self.node_on(op, node, index, &[]);
                 let left = Owner {
                     depth: owner.depth - 1,
@@ -247,7 +251,8 @@ impl World {
                 };
                 op.return_code(self, 0)
             }
-            other => self.unlock_unheld(op, index, other),
+            Kind::Mutex { owner } => self.unlock_unheld(op, index, owner),
+            _ => Attempt::Gap(format!("what is unlocked at {} is no mutex", op.place())),
         }
     }
 
@@ -258,11 +263,11 @@ impl World {
         index: usize,
         owner: Option<Owner>,
     ) -> Attempt {
-        if owner.is_none() && !self.aliases(op, index).is_empty() {
-            return Attempt::Gap(format!(
-                "which lock is released at {} is not known",
-                op.place()
-            ));
+        let rivals = self.aliases(op, index);
+        if owner.is_none() && !rivals.is_empty() {
+            let address = self.objects[index].address;
+            let what = format!("which lock is released at {} is not known", op.place());
+            return self.unclear(op, 0, address, &rivals, what);
         }
         let address = self.objects[index].address;
         let node = op.row.op;

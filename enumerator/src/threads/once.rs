@@ -11,9 +11,11 @@ impl World {
     pub(super) fn once_enter(&mut self, op: &mut Operation<'_, '_>) -> Attempt {
         let address = op.pointer(self, Arg::Once);
         let index = self.object_at(op, address, 4, || Kind::Once(OnceState::Never));
-        if let Err(gap) = self.exact(op, index) {
-            return gap;
-        }
+        let argument = op.position_of(Arg::Once);
+        let index = match self.exact(op, argument, index) {
+            Ok(index) => index,
+            Err(unclear) => return unclear,
+        };
         let Kind::Once(state) = self.objects[index].kind else {
             return Attempt::Gap(format!("what is used at {} is no once-object", op.place()));
         };

@@ -25,8 +25,8 @@ impl World {
         if !matches!(self.objects[index].kind, Kind::Rwlock { .. }) {
             self.objects[index].kind = free();
         }
-        self.exact(op, index)?;
-        Ok(index)
+        let argument = op.position_of(Arg::Rwlock);
+        self.exact(op, argument, index)
     }
 
     pub(super) fn rw_lock(

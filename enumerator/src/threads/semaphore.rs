@@ -16,18 +16,17 @@ impl World {
     }
 
     fn semaphore(&mut self, op: &mut Operation<'_, '_>) -> Result<(usize, Expr), Attempt> {
-        let address = op.pointer(self, Arg::Sem);
-        let found = self
-            .find(op, address)
-            .map(|index| (index, self.objects[index].kind.clone()));
-        let Some((index, Kind::Semaphore { value })) = found else {
-            return Err(Attempt::Gap(format!(
-                "the semaphore at {} was not initialized by code that was seen",
-                op.place()
-            )));
-        };
-        self.exact(op, index)?;
-        Ok((index, value))
+        let argument = op.position_of(Arg::Sem);
+        let what = format!(
+            "the semaphore at {} was not initialized by code that was seen",
+            op.place()
+        );
+        let is_semaphore = |kind: &Kind| matches!(kind, Kind::Semaphore { .. });
+        let index = self.existing(op, argument, is_semaphore, what.clone())?;
+        match self.objects[index].kind {
+            Kind::Semaphore { value } => Ok((index, value)),
+            _ => Err(Attempt::Gap(what)),
+        }
     }
 
     pub(super) fn sem_wait(&mut self, op: &mut Operation<'_, '_>, expire: bool) -> Attempt {
@@ -46,6 +45,7 @@ impl World {
                     "whether the semaphore at {} blocks depends on inputs",
                     op.place()
                 ),
+                ask: None,
             });
         }
         if !may_be_empty {

@@ -7,8 +7,8 @@
 
 use schedules::{Archive, SiteId};
 
-use super::Hooks;
 use super::sites::Sites;
+use super::{Hooks, edges};
 use crate::error::{Error, Result};
 use crate::ir::{Block, Function, Value};
 use crate::prepare::graph;
@@ -93,55 +93,10 @@ fn ways_in<'m>(region: &Region<'m>) -> Result<WaysIn<'m>> {
 fn insert_end<'m>(hooks: &Hooks<'m>, region: &Region<'m>) -> Result<()> {
     let ways = ways_in(region)?;
     let before = if ways.others {
-        split_ways(hooks, region, &ways.from_region)
+        edges::lead_through(hooks, region.join, &ways.from_region, region.branch)
     } else {
         region.head
     };
     hooks.insert(before, "heddle_arms_end", &[hooks.site(region.site.0)]);
     Ok(())
-}
-
-/// Leads the ways from the region through a new block; returns its terminator.
-fn split_ways<'m>(hooks: &Hooks<'m>, region: &Region<'m>, from: &[Block<'m>]) -> Value<'m> {
-    let function = region.join.function();
-    let middle = hooks.module.append_block(function, "heddle.join");
-    let phis: Vec<Value<'m>> = region
-        .join
-        .instructions()
-        .into_iter()
-        .take_while(|i| i.is_phi())
-        .collect();
-    for phi in phis {
-        split_phi(hooks, phi, middle, from);
-    }
-    hooks.builder.at_end(middle);
-    hooks.builder.take_position_of(region.branch);
-    let terminator = hooks.builder.branch(region.join);
-    for block in from {
-        let branch = block.terminator();
-        for (index, target) in branch.successors().into_iter().enumerate() {
-            if target == region.join {
-                branch.set_successor(index, middle);
-            }
-        }
-    }
-    terminator
-}
-
-/// The part of a phi that comes from the region moves to `middle`.
-fn split_phi<'m>(hooks: &Hooks<'m>, phi: Value<'m>, middle: Block<'m>, from: &[Block<'m>]) {
-    let (moved, kept): (Vec<_>, Vec<_>) = phi
-        .incoming()
-        .into_iter()
-        .partition(|(_, block)| from.contains(block));
-    hooks.builder.at_end(middle);
-    let early = hooks.builder.phi(phi.ty());
-    early.add_incoming(&moved);
-    hooks.builder.before(phi);
-    let late = hooks.builder.phi(phi.ty());
-    late.add_incoming(&kept);
-    late.add_incoming(&[(early, middle)]);
-    late.copy_metadata(phi);
-    phi.replace_uses_with(late);
-    phi.erase();
 }

@@ -2,7 +2,7 @@
 //!
 //! Inserts what the archive's plan and the runtime's contract in `ARCHITECTURE.md` name, and nothing else. Calls inserted
 //! before the same instruction stand in this order: shadow stores, `heddle_arms_end` (inner regions first), `heddle_enter_main`,
-//! `heddle_marker`, `heddle_decide`, `heddle_arm`.
+//! `heddle_marker`, `heddle_decide`, `heddle_arm`, then the stores that questions need.
 //!
 //! **Invariant:** all places are resolved to handles on the unchanged module ([`Sites`]) before the first insertion, so that
 //! ordinals of the archive keep their meaning. Joins replace phis and synchronization calls are replaced: shadow stores, which may read
@@ -11,8 +11,11 @@
 //! Deliberately absent: choice. A site of the plan that the bitcode does not have is an error, never skipped.
 
 mod branches;
+mod edges;
 mod elastic;
+mod exits;
 mod program;
+mod questions;
 mod sites;
 mod syncs;
 
@@ -56,11 +59,13 @@ pub fn instrument(
     let sites = Sites::resolve(&module, archive)?;
     let hooks = Hooks::new(&module);
     program::insert_shadow_stores(&hooks, &sites, archive)?;
+    exits::insert(&hooks, &sites, archive)?;
     elastic::insert_ends(&hooks, &sites, archive)?;
     program::insert_main_hooks(&hooks, &sites, main);
     program::insert_exit_hooks(&hooks, &sites);
     insert_markers(&hooks, &sites, archive)?;
     branches::insert(&hooks, &sites, archive)?;
+    questions::insert(&hooks, &sites, archive)?;
     syncs::replace(&hooks, &sites, archive)?;
     check_assumptions(&hooks);
     program::describe(&hooks, archive, options)?;

@@ -227,18 +227,18 @@ fn join_with_other_ways_in() {
         %.not3 = icmp eq i32 %1, 0
         %5 = select i1 %.not3, i32 0, i32 1
         call void @heddle_arm(i32 2, i32 %5)
-        br i1 %.not3, label %heddle.join, label %6
+        br i1 %.not3, label %heddle.way, label %6
         6:
         %7 = call i32 @heddle_pthread_mutex_lock(ptr noundef nonnull @m, i32 3)
         %8 = load i32, ptr @x, align 4
         %9 = call i32 @heddle_pthread_mutex_unlock(ptr noundef nonnull @m, i32 4)
-        br label %heddle.join
+        br label %heddle.way
         10:
-        %11 = phi i32 [ 7, %2 ], [ %13, %heddle.join ]
+        %11 = phi i32 [ 7, %2 ], [ %13, %heddle.way ]
         call void @heddle_arms_end(i32 1)
         %12 = call i32 @heddle_pthread_mutex_lock(ptr noundef nonnull @m, i32 5)
         ret i32 %11
-        heddle.join:
+        heddle.way:
         %13 = phi i32 [ %8, %6 ], [ 1, %4 ]
         call void @heddle_arms_end(i32 2)
         br label %10

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use super::lex::{Name, Quoted};
 use super::{op_name, predicates};
 use crate::archive::{
-    Archive, Edge, EpochId, FORMAT_VERSION, Next, Node, ObjectId, Position, RegisterKind, SiteId,
-    SiteKind, StepId, Stuck, TextId,
+    Archive, Candidate, Edge, EpochId, FORMAT_VERSION, Next, Node, ObjectId, Position,
+    RegisterKind, SiteId, SiteKind, StepId, Stuck, TextId,
 };
 use crate::ids::Id;
 use crate::paths::Counts;
@@ -233,13 +233,39 @@ impl<'a> Dump<'a> {
 
     fn plan(&mut self) {
         let plan = &self.archive.plan;
-        let sites = plan.markers.len() + plan.decisions.len();
+        let sites =
+            plan.markers.len() + plan.decisions.len() + plan.questions.len() + plan.exits.len();
         self.title(sites + plan.elastic.len() + plan.unordered.len());
         for site in &plan.markers {
             line!(self, "plan marker {}", self.naming.site(*site));
         }
         for site in &plan.decisions {
             line!(self, "plan decision {}", self.naming.site(*site));
+        }
+        for question in &plan.questions {
+            let mut candidates = String::new();
+            for candidate in &question.candidates {
+                match candidate {
+                    Candidate::Global { root, offset } => {
+                        candidates.push_str(&format!(" global {root} {offset}"));
+                    }
+                    Candidate::Last { site } => {
+                        candidates.push_str(&format!(" last {}", self.naming.site(*site)));
+                    }
+                }
+            }
+            line!(
+                self,
+                "plan question {} argument {} :{candidates}",
+                self.naming.site(question.site),
+                question.argument
+            );
+        }
+        for exits in &plan.exits {
+            let ways: String = (exits.ways.iter())
+                .map(|way| format!(" {} {}", way.from_block, way.to_block))
+                .collect();
+            line!(self, "plan exits {} :{ways}", self.naming.site(exits.site));
         }
         for elastic in &plan.elastic {
             line!(

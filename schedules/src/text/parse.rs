@@ -7,9 +7,9 @@ use super::lex::{self, ParseError, Words, Wrong};
 use super::parse_steps::OpenStep;
 use super::{op_name, predicates};
 use crate::archive::{
-    Archive, Context, ContextId, Elastic, Epoch, FORMAT_VERSION, Gap, Object, ObjectId, Position,
-    Predicate, Register, RegisterKind, Root, Shadow, Site, SiteId, SiteKind, Statistic, StepId,
-    TextId,
+    Archive, Candidate, Context, ContextId, Elastic, Epoch, Exits, FORMAT_VERSION, Gap, Object,
+    ObjectId, Position, Predicate, Question, Register, RegisterKind, Root, RootId, Shadow, Site,
+    SiteId, SiteKind, Statistic, StepId, TextId, Way,
 };
 use crate::builder::context_hash;
 use crate::ids::Id;
@@ -330,10 +330,26 @@ impl Parser {
     }
 
     fn plan(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
-        let kind = words.next("marker, decision, elastic or unordered")?;
+        let kind = words.next("marker, decision, question, exits, elastic or unordered")?;
         let site = self.site(words)?;
+        if kind == "question" {
+            let question = self.question(site, words)?;
+            self.archive.plan.questions.push(question);
+            return Ok(());
+        }
         let plan = &mut self.archive.plan;
         match kind {
+            "exits" => {
+                words.word(":")?;
+                let mut ways = Vec::new();
+                while words.peek().is_some() {
+                    ways.push(Way {
+                        from_block: words.number("a block's ordinal")?,
+                        to_block: words.number("a block's ordinal")?,
+                    });
+                }
+                plan.exits.push(Exits { site, ways });
+            }
             "marker" => plan.markers.push(site),
             "decision" => plan.decisions.push(site),
             "unordered" => plan.unordered.push(site),
@@ -344,12 +360,41 @@ impl Parser {
             }
             found => {
                 return Err(Wrong::Unexpected {
-                    expected: "marker, decision, elastic or unordered",
+                    expected: "marker, decision, question, exits, elastic or unordered",
                     found: found.to_owned(),
                 });
             }
         }
         Ok(())
+    }
+
+    fn question(&self, site: SiteId, words: &mut Words<'_>) -> Result<Question, Wrong> {
+        words.word("argument")?;
+        let argument = words.number("an argument's position")?;
+        words.word(":")?;
+        let mut candidates = Vec::new();
+        while words.peek().is_some() {
+            candidates.push(match words.next("global or last")? {
+                "global" => Candidate::Global {
+                    root: RootId(words.id("root")?),
+                    offset: words.number("an offset")?,
+                },
+                "last" => Candidate::Last {
+                    site: self.site(words)?,
+                },
+                found => {
+                    return Err(Wrong::Unexpected {
+                        expected: "global or last",
+                        found: found.to_owned(),
+                    });
+                }
+            });
+        }
+        Ok(Question {
+            site,
+            argument,
+            candidates,
+        })
     }
 
     fn identity(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {

@@ -160,6 +160,17 @@ fn plan(archive: &Archive, problems: &mut Problems) {
     let decisions = planned(&mut plan.decisions.iter().copied());
     let elastic = planned(&mut plan.elastic.iter().map(|elastic| elastic.site));
     planned(&mut plan.unordered.iter().copied());
+    let questions = planned(&mut plan.questions.iter().map(|question| question.site));
+    let exits = planned(&mut plan.exits.iter().map(|exits| exits.site));
+    // What is published before a call or behind a loop has the form of what is published before a branch.
+    let mut decisions: BTreeSet<SiteId> = decisions;
+    for published in [questions, exits] {
+        for site in published {
+            if !decisions.insert(site) {
+                problems.add(Problem::PlannedTwice(site));
+            }
+        }
+    }
     // A branch is either a node of its own or the beginning of arms.
     for site in decisions.intersection(&elastic) {
         problems.add(Problem::PlannedTwice(*site));

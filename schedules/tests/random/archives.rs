@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::clocks::{Clocks, Event};
+use schedules::archive::{Candidate, Exits, Question, Way};
 use schedules::primitives::{NodeOp, Operand, PRIMITIVES, Policy};
 use schedules::{
     Archive, ArchiveBuilder, BinaryOp, BuildNode, CompareOp, ContextId, Elastic, EpochId, Held,
@@ -184,6 +185,27 @@ fn sites(random: &mut Random, builder: &mut ArchiveBuilder) -> Sites {
             join_block: random.below(9) as u32,
         })
         .collect();
+    let (question, other) = (calls[0].0, calls[1].0);
+    let root = builder.root("asked", 64);
+    builder.plan.questions = vec![Question {
+        site: question,
+        argument: random.below(3) as u8,
+        candidates: vec![
+            Candidate::Global {
+                root,
+                offset: random.below(64) as u64,
+            },
+            Candidate::Last { site: other },
+        ],
+    }];
+    let ways = (0..1 + random.below(3) as u32).map(|way| Way {
+        from_block: way,
+        to_block: 9,
+    });
+    builder.plan.exits = vec![Exits {
+        site: many(random, builder, SiteKind::Point)[0],
+        ways: ways.collect(),
+    }];
     builder.plan.unordered = vec![calls[0].0];
     Sites {
         entries,

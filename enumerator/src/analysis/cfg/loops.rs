@@ -149,8 +149,9 @@ impl Finder<'_> {
         let mut irreducible = false;
         for &block in &blocks {
             for &successor in &self.graph.successors[block.index()] {
-                if !inside(successor) {
-                    exits.push((block, BlockId(successor)));
+                let exit = (block, BlockId(successor));
+                if !inside(successor) && !exits.contains(&exit) {
+                    exits.push(exit);
                 }
             }
             irreducible |= block.0 != header

@@ -43,9 +43,14 @@ impl FromIterator<(Expr, u128)> for Assignment {
 impl Pool {
     /// All terms that occur in `e`, `e` included, children before parents.
     pub(super) fn reachable(&self, e: Expr) -> Vec<Expr> {
+        self.reachable_from(&[e])
+    }
+
+    /// All terms that occur in some of these, children before parents: ascending.
+    pub fn reachable_from(&self, all: &[Expr]) -> Vec<Expr> {
         let mut seen = HashSet::<Expr, FastHash>::default();
         let mut order = Vec::new();
-        let mut todo = vec![e];
+        let mut todo = all.to_vec();
         while let Some(next) = todo.pop() {
             if seen.insert(next) {
                 order.push(next);

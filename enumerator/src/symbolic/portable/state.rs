@@ -80,11 +80,15 @@ impl Encoder<'_, '_> {
             cost,
             handle,
             specific,
+            passed,
+            answered,
+            leaving,
             cancel_due,
             inside,
             result,
             own,
         } = thread;
+        assert!(leaving.is_none(), "no epoch begins at a loop's exit");
         self.body.count(frames.len());
         frames.iter().for_each(|frame| self.frame(frame));
         self.body.count(locals.len());
@@ -99,6 +103,13 @@ impl Encoder<'_, '_> {
             self.body.count(*key);
             self.term(*value);
         }
+        self.body.count(passed.len());
+        for ((func, InstrId(id)), value) in passed {
+            self.body.number((*id).into());
+            self.function(*func);
+            self.term(*value);
+        }
+        self.body.flag(*answered);
         self.body.flag(*cancel_due);
         self.body
             .maybe(inside.map(|(_, InstrId(id))| u64::from(id)));
@@ -325,6 +336,12 @@ impl Decoder<'_, '_, '_> {
         for _ in 0..self.body.count()? {
             specific.insert(self.body.index()?, self.term()?);
         }
+        let mut passed = BTreeMap::new();
+        for _ in 0..self.body.count()? {
+            let id = self.body.number()?;
+            passed.insert(self.instruction(id)?, self.term()?);
+        }
+        let answered = self.body.flag()?;
         let cancel_due = self.body.flag()?;
         let inside = match self.body.maybe()? {
             Some(id) => Some(self.instruction(id)?),
@@ -338,6 +355,9 @@ impl Decoder<'_, '_, '_> {
             cost,
             handle,
             specific,
+            passed,
+            answered,
+            leaving: None,
             cancel_due,
             inside,
             result,

@@ -70,6 +70,11 @@ impl Cache {
         Some(cut)
     }
 
+    /// The last value each symbol had in a model.
+    pub(super) fn latest(&self) -> &Assignment {
+        &self.latest
+    }
+
     /// Notes a model of the part.
     pub(super) fn add_model(&mut self, part: &[Expr], model: Assignment) {
         for (symbol, value) in model.iter() {

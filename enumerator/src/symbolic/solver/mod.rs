@@ -3,7 +3,8 @@
 //! 1. [`conjuncts`]: flatten, drop what is true, notice what contradicts itself;
 //! 2. [`independence`]: split into parts that share no symbol;
 //! 3. [`cache`]: recent models that happen to fit, parts solved before, known impossible subsets;
-//! 4. [`z3`]: everything else.
+//! 4. [`repair`]: the latest values, changed until they fit;
+//! 5. [`z3`]: everything else.
 //!
 //! **Guarantees.** `Unsat` and `must` are proofs. `Sat` carries a model that was evaluated on the original terms before
 //! it left the chain. Giving up is [`Answer::Unknown`] and counts as possible everywhere.
@@ -19,6 +20,7 @@
 mod cache;
 mod conjuncts;
 mod independence;
+mod repair;
 #[cfg(test)]
 mod tests;
 mod z3;
@@ -128,6 +130,8 @@ pub struct Statistics {
     pub repeated: u64,
     /// Parts containing a set known to be impossible.
     pub impossible: u64,
+    /// Parts satisfied by repairing the latest values.
+    pub repaired: u64,
     /// Parts given to z3, by answer.
     pub z3_sat: u64,
     pub z3_unsat: u64,
@@ -322,12 +326,18 @@ impl Solver {
     /// Asks z3, unless the query is to be given up.
     fn solve(&mut self, pool: &Pool, part: &[Expr]) -> Answer {
         let asked = &mut self.statistics;
-        let query = asked.z3_sat + asked.z3_unsat + asked.z3_unknown;
+        let query = asked.repaired + asked.z3_sat + asked.z3_unsat + asked.z3_unknown;
         let forced = self.limits.forced_timeouts;
         let answer = match forced.is_some_and(|forced| forced.hits(query)) {
             true if is_planted(Bug::UnknownIsImpossible) => Answer::Unsat,
             true => Answer::Unknown,
-            false => self.ask_z3(pool, part),
+            false => {
+                if let Some(model) = self.repaired(pool, part) {
+                    self.statistics.repaired += 1;
+                    return Answer::Sat(model);
+                }
+                self.ask_z3(pool, part)
+            }
         };
         match &answer {
             Answer::Sat(_) => self.statistics.z3_sat += 1,
@@ -335,6 +345,15 @@ impl Solver {
             Answer::Unknown => self.statistics.z3_unknown += 1,
         }
         answer
+    }
+
+    /// A model near the latest one.
+    fn repaired(&self, pool: &Pool, part: &[Expr]) -> Option<Assignment> {
+        if !self.limits.caches {
+            return None;
+        }
+        let model = repair::model(pool, part, self.cache.latest())?;
+        part.iter().all(|&e| pool.holds(e, &model)).then_some(model)
     }
 
     fn ask_z3(&mut self, pool: &Pool, part: &[Expr]) -> Answer {

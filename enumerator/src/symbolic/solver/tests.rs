@@ -126,11 +126,9 @@ fn links_answer_before_z3() {
         solver.check(&pool, &[small, other]),
         Answer::Sat(_)
     ));
-    // The least values satisfy the first part; z3 is asked about the second only.
-    assert_eq!(
-        (solver.statistics().models, solver.statistics().z3_sat),
-        (1, 1)
-    );
+    // The least values satisfy the first part; for the second one of them has to change.
+    let counts = solver.statistics();
+    assert_eq!((counts.models, counts.repaired, counts.z3_sat), (1, 1, 0));
     assert!(matches!(
         solver.check(&pool, &[other, small]),
         Answer::Sat(_)
@@ -160,6 +158,66 @@ fn links_answer_before_z3() {
     let before = solver.statistics();
     assert!(solver.must(&mut pool, &[is_five], small));
     assert_eq!(solver.statistics().trivial, before.trivial + 1);
+}
+
+#[test]
+fn most_models_are_found_by_repairing() {
+    let mut random = Random(0x7e9a);
+    let (mut possible, mut repaired) = (0, 0);
+    for _ in 0..40 {
+        let mut pool = Pool::new();
+        let names = ["x", "y", "z"];
+        let symbols: Vec<Expr> = names.iter().map(|name| input(&mut pool, 3, name)).collect();
+        let worlds = worlds(&symbols, &[0, 0, 0]);
+        for _ in 0..20 {
+            let part: Vec<Expr> = (0..3)
+                .map(|_| condition(&mut pool, &mut random, &symbols, 2))
+                .collect();
+            let fits = |world: &Assignment| part.iter().all(|&c| pool.holds(c, world));
+            possible += usize::from(worlds.iter().any(fits));
+            if let Some(model) = repair::model(&pool, &part, &Assignment::new()) {
+                assert!(fits(&model));
+                repaired += 1;
+            }
+        }
+    }
+    assert!(possible > 100, "{possible}");
+    assert!(repaired * 10 >= possible * 8, "{repaired} of {possible}");
+}
+
+#[test]
+fn repairing_goes_down_through_every_operation() {
+    let mut pool = Pool::new();
+    let (x, y) = (input(&mut pool, 32, "x"), input(&mut pool, 32, "y"));
+    let byte = pool.extract(x, 8, 8);
+    let long = pool.zext(byte, 64);
+    let wide = pool.concat(x, y);
+    let signed = pool.sext(y, 64);
+    let number = |pool: &mut Pool, width, value| pool.constant(width, value);
+    let odd = number(&mut pool, 32, 0x0101_0101);
+    let product = pool.bin(BinOp::Mul, x, odd);
+    let seven = number(&mut pool, 32, 7);
+    let rest = pool.bin(BinOp::URem, y, seven);
+    let part = pool.bin(BinOp::UDiv, x, seven);
+    let shift = number(&mut pool, 32, 12);
+    let shifted = pool.bin(BinOp::LShr, y, shift);
+    for (term, value) in [
+        (byte, 0x5a),
+        (long, 0xff),
+        (wide, 0x1234_5678_9abc_def0),
+        (signed, u128::from(u64::MAX - 2)),
+        (product, 0xdead_beef),
+        (rest, 6),
+        (part, 123_456),
+        (shifted, 0xabcd),
+    ] {
+        let width = pool.width(term);
+        let value = number(&mut pool, width, value);
+        let goal = pool.eq(term, value);
+        let model = repair::model(&pool, &[goal], &Assignment::new());
+        let model = model.unwrap_or_else(|| panic!("{}", pool.display(goal)));
+        assert!(pool.holds(goal, &model));
+    }
 }
 
 #[test]
