@@ -60,6 +60,7 @@ fn adversarial_programs_are_covered_or_refused() {
     let effort = Effort {
         native_runs: 1,
         enforced_runs: 12,
+        native_verdict: true,
         ..Effort::default()
     };
     let mut wrong = Vec::new();

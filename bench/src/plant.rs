@@ -185,7 +185,7 @@ fn plan(name: &str, first_seed: u64) -> Plan {
         workers: std::thread::available_parallelism().map_or(1, usize::from),
         environment,
         failures: None::<PathBuf>,
-        live: false,
+        live: true,
         until_found: true,
     }
 }

@@ -17,6 +17,9 @@ use super::trial::{Finding, Heddle, Wrong};
 /// Each time; edited programs may go on for ever.
 const EDIT_LIMIT: Duration = Duration::from_secs(20);
 
+/// Situations without Heddle: a tenth of a second.
+const NATIVE_STATES: u64 = 10_000;
+
 /// What was kept from the program, and from its edited forms before, must not show in the archive of the next: it is the one that is
 /// made from nothing.
 pub(super) fn reuse(
@@ -95,7 +98,8 @@ pub(super) fn killed(
 pub(super) fn native_verdict(prepared: &Bitcode, subject: &Subject) -> Result<Option<Finding>> {
     let options = road::options(1, None, EDIT_LIMIT);
     let mut go_on = |_: &enumerator::Progress| std::ops::ControlFlow::Continue(());
-    let found = enumerator::explore_native(&prepared.0, &options, Limits::default(), &mut go_on)?;
+    let limits = Limits::of_states(NATIVE_STATES);
+    let found = enumerator::explore_native(&prepared.0, &options, limits, &mut go_on)?;
     let deadlocks = subject.cases.iter().find(|case| case.may_deadlock());
     let finding = |wrong, case: Option<&Case>, said: &str| {
         let shown = case.map(Case::shown).unwrap_or_default();

@@ -294,6 +294,7 @@ impl Explorer<'_> {
             }
             Expr::Local(l) => locals[usize::from(base) + usize::from(*l)],
             Expr::Shared(v) => state.shared[usize::from(*v)],
+            Expr::Mine => state.mine[t],
             Expr::Slot(i) => state.mine[usize::from(*i)],
             Expr::Bin(op, a, b) => {
                 op.apply(self.value(state, t, a, base), self.value(state, t, b, base))

@@ -3,7 +3,7 @@
 //! **Race-free by construction.** Every shared variable has a guard. `Guard::Mutex` and `Guard::ReadWrite` variables are touched only in
 //! sections of their lock, and `Guard::Work` ones count what is left to do: `main` fills them while it is alone, whoever takes something
 //! out holds the lock, and so does who adds to a `Guard::Flag` one; `Guard::Main` ones are written by `main` only while no other thread lives, and read by everybody;
-//! `mine[i]` belongs to thread `i` and is read by others only when it has been joined; `own[k]` belongs to mutex `k`.
+//! `mine[i]` belongs to thread `i` (its body, not its helpers) and is read by others only when it has been joined; `own[k]` belongs to mutex `k`.
 //! The generator keeps these rules and so does every step of the shrinker.
 //!
 //! **Terminating.** Loops and recursions count down from a bounded number. Waits end or the oracle says that they may not.
@@ -70,6 +70,8 @@ pub enum Expr {
     Shared(u8),
     /// `mine[i]` of a thread that is not running.
     Slot(u8),
+    /// `mine[arg]`, of the running thread itself.
+    Mine,
     Bin(Op, Box<Expr>, Box<Expr>),
 }
 

@@ -91,7 +91,8 @@ impl Grower<'_> {
             alone: true,
             ..inside.clone()
         };
-        let mut block = self.block(&main, 1);
+        let length = 1 + self.random.below(2);
+        let mut block = self.block(&main, length);
         if let Some((work, _)) = self.work() {
             let value = match self.program.inputs > 0 && self.random.one_in(2) {
                 true => Expr::Input(0),
@@ -243,8 +244,8 @@ impl Grower<'_> {
             match choice {
                 0..=4 => return self.assignment(place),
                 5..=9 if !deep && self.may_lock(place) => return self.section(place),
-                10..=13 if !deep && self.level >= Level::Branches => return self.branch(place),
-                14..=15 if !deep && self.level >= Level::Branches && !place.in_loop => {
+                10..=12 if !deep && self.level >= Level::Branches => return self.branch(place),
+                13..=15 if !deep && self.level >= Level::Branches && !place.in_loop => {
                     return self.repeat(place);
                 }
                 16 if free && !place.helper && !self.program.helpers.is_empty() => {
@@ -342,7 +343,7 @@ impl Grower<'_> {
             ..place.clone()
         };
         let n = 1 + self.random.below(2);
-        let body = match self.random.one_in(4) {
+        let body = match self.random.one_in(3) {
             true => (0..n).map(|_| self.assignment(&inner)).collect(),
             false => self.block(&inner, n),
         };
@@ -388,7 +389,8 @@ fn silently_written(stmt: &Stmt) -> Option<Expr> {
         match stmt {
             Stmt::Set(Place::Local(l), _) => written = written.or(Some(Expr::Local(*l))),
             Stmt::Set(Place::Shared(v), _) => written = Some(Expr::Shared(*v)),
-            Stmt::Set(..) => {}
+            Stmt::Set(Place::Mine, _) => written = written.or(Some(Expr::Mine)),
+            Stmt::Set(Place::Own, _) => {}
             _ => return None,
         }
     }

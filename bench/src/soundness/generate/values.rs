@@ -73,7 +73,7 @@ impl Grower<'_> {
             return bin(op, self.expr(place, depth - 1), self.expr(place, depth - 1));
         }
         for _ in 0..8 {
-            match self.random.below(8) {
+            match self.random.below(9) {
                 0 => return Expr::Const(self.constant(8)),
                 1 if !place.main => return Expr::Arg,
                 2 => return Expr::Local(self.random.below(LOCALS.into()) as u8),
@@ -91,6 +91,7 @@ impl Grower<'_> {
                         return Expr::Shared(self.random.pick(&readable));
                     }
                 }
+                8 if !place.main && !place.helper => return Expr::Mine,
                 7 if place.alone => {
                     return Expr::Slot(self.random.below(self.program.threads.len()) as u8);
                 }

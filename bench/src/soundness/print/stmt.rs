@@ -291,6 +291,7 @@ impl Printer<'_> {
             Expr::Arg => "arg".to_owned(),
             Expr::Local(l) => format!("l{l}"),
             Expr::Shared(v) => self.at(&format!("v[{v}]")),
+            Expr::Mine => self.at("mine[arg]"),
             Expr::Slot(i) => self.at(&format!("mine[{i}]")),
             Expr::Bin(op, a, b) => {
                 let text = format!("({} {} {})", self.expr(a), op.text(), self.expr(b));
