@@ -28,14 +28,20 @@ fn generated_programs_stay_within_their_archives() {
             enforced_runs: 40,
             repeat: true,
             gives_up: false,
+            native_verdict: true,
+            run_limit: None,
             command: command(),
         },
+        wide_every: Some(27),
+        wide_bits: 8,
+        edits_every: Some(7),
         command_every: 9,
         native_every: 3,
         workers: 0,
         environment: Vec::new(),
         failures: None,
         live: false,
+        until_found: false,
     };
     let summary = soak(&plan).expect("the machine itself works");
     println!("{summary}");
@@ -54,6 +60,7 @@ fn adversarial_programs_are_covered_or_refused() {
     let effort = Effort {
         native_runs: 1,
         enforced_runs: 12,
+        native_verdict: true,
         ..Effort::default()
     };
     let mut wrong = Vec::new();

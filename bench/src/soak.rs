@@ -32,6 +32,9 @@ pub(crate) struct Arguments {
     /// Enforced runs per program; each input gets at least one
     #[arg(long, default_value_t = 110)]
     runs: usize,
+    /// Every so many programs one with 65,536 inputs, each of which is run: minutes of processor time
+    #[arg(long)]
+    wide_every: Option<u64>,
     /// Programs at the same time; all processors if left out
     #[arg(long)]
     jobs: Option<usize>,
@@ -71,8 +74,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             enforced_runs: arguments.runs,
             repeat: true,
             gives_up: arguments.solver_gives_up.is_some(),
+            native_verdict: arguments.solver_gives_up.is_none(),
+            run_limit: None,
             command: Some(Heddle::find()?.0),
         },
+        wide_every: arguments.wide_every,
+        wide_bits: 16,
+        edits_every: Some(4),
         command_every: 25,
         native_every: 4,
         workers: (arguments.jobs)
@@ -87,11 +95,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             .collect(),
         failures: Some(arguments.failures.clone()),
         live: true,
+        until_found: false,
     };
     println!("first seed {}", plan.first_seed);
     let summary = soak(&plan)?;
     println!("{summary}");
     println!("last seed {}", summary.last_seed);
+    for (what, count) in &summary.coverage {
+        println!("  {count:>6} {what}");
+    }
+    println!("  {} changes of epochs in logs", summary.epoch_changes);
     for (gap, count) in &summary.gaps {
         println!("  incomplete {count} times: {gap}");
     }
@@ -109,6 +122,8 @@ pub(crate) fn adversarial(only: &[String]) -> Result<bool> {
         enforced_runs: 60,
         repeat: true,
         gives_up: false,
+        native_verdict: true,
+        run_limit: None,
         command: Some(Heddle::find()?.0),
     };
     let mut fine = true;

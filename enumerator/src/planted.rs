@@ -3,6 +3,8 @@
 //!
 //! `HEDDLE_PLANT=NAME` chooses one bug of [`BUGS`] for the whole process.
 
+use schedules::archive::PredicateOp;
+
 /// A bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
@@ -18,6 +20,20 @@ pub enum Bug {
     UnknownIsImpossible,
     /// A new epoch's beginning is the last way into it, not the join of all.
     ForgottenWay,
+    /// An epoch's beginning that changes a second time is not explored again.
+    QuietJoin,
+    /// Objects whose addresses may be equal count as different.
+    ForgottenAlias,
+    /// Threads at the same place change slots with an epoch.
+    WrongSlots,
+    /// An early predicate compares with another number.
+    WrongPredicate,
+    /// Every third branch that has to be decided takes one way only.
+    MissedSide,
+    /// A join that widens what is known of a number does not say so.
+    QuietWidening,
+    /// What a store writes through a pointer with several targets reaches only the first.
+    MissedTarget,
 }
 
 /// Names for `HEDDLE_PLANT`.
@@ -28,6 +44,13 @@ pub const BUGS: &[(&str, Bug)] = &[
     ("skipped-reexploration", Bug::SkippedReexploration),
     ("unknown-is-impossible", Bug::UnknownIsImpossible),
     ("forgotten-way", Bug::ForgottenWay),
+    ("quiet-join", Bug::QuietJoin),
+    ("forgotten-alias", Bug::ForgottenAlias),
+    ("wrong-slots", Bug::WrongSlots),
+    ("wrong-predicate", Bug::WrongPredicate),
+    ("missed-side", Bug::MissedSide),
+    ("quiet-widening", Bug::QuietWidening),
+    ("missed-target", Bug::MissedTarget),
 ];
 
 /// Is this bug planted?
@@ -47,4 +70,25 @@ pub(crate) fn is_planted(bug: Bug) -> bool {
         Some(row.1)
     });
     *PLANTED == Some(bug)
+}
+
+/// Targets of a pointer that a store reaches.
+pub(crate) fn most_targets() -> usize {
+    if is_planted(Bug::MissedTarget) {
+        1
+    } else {
+        usize::MAX
+    }
+}
+
+/// The code with its last number changed.
+pub(crate) fn another_number(mut code: Vec<PredicateOp>) -> Vec<PredicateOp> {
+    let number = code.iter_mut().rev().find_map(|op| match op {
+        PredicateOp::Constant { width: 2.., value } => Some(value),
+        _ => None,
+    });
+    if let Some(value) = number {
+        *value ^= 1;
+    }
+    code
 }

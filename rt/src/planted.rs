@@ -12,6 +12,10 @@ pub(crate) enum Bug {
     LostWakeUp,
     /// `open-gate`: nodes do not wait for their edges.
     OpenGate,
+    /// `early-question`: the first to stand at the beginning of an epoch settles its early decisions, and not the last.
+    EarlyQuestion,
+    /// `other-arm`: who follows a late decision takes the first way.
+    OtherArm,
     /// `unwatched-epoch`: the first node of an epoch does not wait for the end of the one before.
     UnwatchedEpoch,
 }
@@ -31,6 +35,8 @@ pub(crate) fn is_planted(bug: Bug) -> bool {
         Some(match std::env::var("HEDDLE_PLANT").ok()?.as_str() {
             "early-publish" => Bug::EarlyPublish,
             "lost-wake-up" => Bug::LostWakeUp,
+            "early-question" => Bug::EarlyQuestion,
+            "other-arm" => Bug::OtherArm,
             "open-gate" => Bug::OpenGate,
             "unwatched-epoch" => Bug::UnwatchedEpoch,
             _ => return None,

@@ -204,11 +204,18 @@ fn write(own: &Block, fill: impl FnOnce(Record) -> Record) {
     own.world().logs[usize::from(own.seat)].push(&record.to_bytes());
 }
 
-/// A random short delay, if asked for.
+/// A random short delay, if asked for. Half of all seeds delay everybody now and then; the others make one thread late everywhere: who
+/// does not wait for it is soon far ahead.
 fn jitter(own: &mut Block) {
     let Some(seed) = own.world().options.jitter else {
         return;
     };
+    if seed & 1 == 1 {
+        if u64::from(own.number) == (seed >> 1) % LATE {
+            process::nap(1 + (random(own, seed) % 60_000) as u32);
+        }
+        return;
+    }
     match random(own, seed) % 16 {
         0 => process::nap(1 + (random(own, seed) % 60_000) as u32),
         1..=4 => process::yield_now(),
@@ -216,6 +223,9 @@ fn jitter(own: &mut Block) {
         _ => {}
     }
 }
+
+/// Threads among which the late one is chosen.
+const LATE: u64 = 5;
 
 /// Splitmix64 over the thread's own counter.
 fn random(own: &mut Block, seed: u64) -> u64 {

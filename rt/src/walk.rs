@@ -13,6 +13,7 @@ use schedules::primitives::NodeOp;
 use crate::block::{Block, Phase};
 use crate::early::{self, Settled};
 use crate::node::{ANY_SITE, Found};
+use crate::planted::{Bug, is_planted};
 use crate::world::World;
 use crate::{report, stats, trace};
 
@@ -111,7 +112,10 @@ fn follow(own: &mut Block, site: u32, arms: &'static [ArchivedLateArm]) -> bool 
         "the ring of late decisions was overrun"
     );
     own.decided = number;
-    let arm = &arms[(entry & 0xffff) as usize];
+    let arm = match is_planted(Bug::OtherArm) {
+        true => &arms[0],
+        false => &arms[(entry & 0xffff) as usize],
+    };
     enter_step(
         own,
         arm.step.0.to_native(),
@@ -158,6 +162,9 @@ fn begin_together(own: &mut Block, living: usize) -> bool {
     let world = own.world();
     // AcqRel: the last one to come sees everything the others did before they came.
     let here = world.arrived.fetch_add(1, Ordering::AcqRel) as usize + 1;
+    if is_planted(Bug::EarlyQuestion) && here == 1 && early::settle(own) {
+        world.begun.publish(own.instance);
+    }
     if here < living {
         let instance = own.instance;
         return stats::timed(own, ANY_SITE, || world.wait(&world.begun, instance));

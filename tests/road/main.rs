@@ -13,6 +13,7 @@ mod long_work;
 mod native;
 mod projects;
 mod rebuild;
+mod reuse;
 mod robust;
 mod sarif;
 mod workshop;

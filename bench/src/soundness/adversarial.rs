@@ -3,6 +3,7 @@
 //! The first lines of each file say what it shows and what it may print:
 //! `// run: ARGUMENTS => OUTPUT | OTHER OUTPUT`. An output that begins with `[N]` ends with status N instead of 0, `[deadlock]` means
 //! that the native program may hang. `// data: TEXT` before it is the contents of a file named `data` in the folder of that run.
+//! `// any way: REASON` says why two runs on one input may follow different schedules and end differently.
 
 use std::path::{Path, PathBuf};
 
@@ -57,10 +58,13 @@ fn read(path: &Path) -> Result<(String, Subject)> {
         });
     }
     ensure!(!cases.is_empty(), "{name}: no `// run:` line");
+    let any_way = source.lines().any(|line| line.starts_with("// any way:"));
     let subject = Subject {
         source,
         cases,
+        edited: Vec::new(),
         takes_more: false,
+        any_way,
     };
     Ok((name, subject))
 }

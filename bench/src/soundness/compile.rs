@@ -2,7 +2,7 @@
 //!
 //! Helpers and recursive functions, level by level, are put in where they are called, with locals of their own; a chosen lock's number lives in a hidden local.
 
-use super::program::{Block, DEEPEST, Expr, LOCALS, Mutex, Op, Place, Program, Stmt};
+use super::program::{Block, DEEPEST, Expr, LOCALS, MOST_WORK, Mutex, Op, Place, Program, Stmt};
 
 /// A mutex in an instruction.
 #[derive(Clone, Debug)]
@@ -43,6 +43,10 @@ pub(super) enum Instr {
     OnceEnd(u8),
     Create(u8),
     Join(u8),
+    /// The next input into a local.
+    Read(u16),
+    /// Limit: a recursion that goes on below this is not followed if the local is not zero.
+    Deep(u16),
     Exit(u8),
     /// Of a thread.
     End,
@@ -175,13 +179,29 @@ impl Compiler<'_> {
                 self.block(otherwise, base);
                 self.instrs[over] = Instr::Jump(self.here());
             }
-            Stmt::Repeat(times, body) => self.repeat(times, body, base),
-            Stmt::Parallel { first, count, body } => {
-                self.instrs
-                    .extend((*first..first + count).map(Instr::Create));
+            Stmt::Repeat {
+                times,
+                body,
+                unless,
+            } => self.repeat(times, body, unless.as_ref(), base),
+            Stmt::Parallel {
+                first,
+                count,
+                some,
+                body,
+            } => {
+                let last = some.as_ref().map(|some| self.last(*count, some, base));
+                self.each(*first, *count, last, Instr::Create);
                 self.block(body, base);
-                self.instrs.extend((*first..first + count).map(Instr::Join));
+                self.each(*first, *count, last, Instr::Join);
             }
+            Stmt::Fill(work, value) => {
+                let some = and(value.clone(), MOST_WORK);
+                self.instrs
+                    .push(Instr::Set(Place::Shared(*work), some, base));
+            }
+            Stmt::Drain { work, mutex, body } => self.drain(*work, *mutex, body, base),
+            Stmt::Read(into) => self.instrs.push(Instr::Read(base + u16::from(*into))),
             Stmt::Await(c, until) => {
                 let top = self.here();
                 let hole = self.hole();
@@ -226,8 +246,12 @@ impl Compiler<'_> {
                 argument,
                 into,
             } => {
+                let depth = match self.program.is_bare(depth) {
+                    true => shift(depth, base),
+                    false => and(shift(depth, base), DEEPEST.into()),
+                };
                 let level = Level {
-                    depth: and(shift(depth, base), DEEPEST.into()),
+                    depth,
                     argument: shift(argument, base),
                     left: DEEPEST,
                 };
@@ -267,10 +291,11 @@ impl Compiler<'_> {
         self.instrs.push(Instr::Clear(frame, LOCALS));
         let set = |local: u16, value: Expr| Instr::Set(Place::Local(short(local)), value, 0);
         self.instrs.push(set(frame, level.argument));
+        self.instrs.push(set(depth, level.depth));
         if level.left == 0 {
+            self.instrs.push(Instr::Deep(depth));
             return frame;
         }
-        self.instrs.push(set(depth, level.depth));
         let outer = std::mem::take(&mut self.exits);
         let at_bottom = self.hole();
         let body = &self.program.recursives[usize::from(function)];
@@ -314,18 +339,77 @@ impl Compiler<'_> {
         self.instrs.push(Instr::Unlock(lock));
     }
 
-    fn repeat(&mut self, times: &Expr, body: &Block, base: u16) {
+    fn repeat(&mut self, times: &Expr, body: &Block, unless: Option<&Expr>, base: u16) {
         let counter = short(self.hidden(1));
-        let seven = and(shift(times, base), 7);
+        let times = match self.program.is_bare(times) {
+            true => shift(times, base),
+            false => and(shift(times, base), 7),
+        };
         self.instrs
-            .push(Instr::Set(Place::Local(counter), seven, 0));
+            .push(Instr::Set(Place::Local(counter), times, 0));
         let top = self.here();
         let hole = self.hole();
         self.block(body, base);
+        let over = unless.map(|unless| {
+            let over = self.hole();
+            let leave = self.hole();
+            self.instrs[over] = Instr::Branch(unless.clone(), base, self.here());
+            leave
+        });
         self.instrs
             .push(Instr::Set(Place::Local(counter), less(counter), 0));
         self.instrs.push(Instr::Jump(top));
         self.instrs[hole] = Instr::Branch(Expr::Local(counter), 0, self.here());
+        if let Some(leave) = over {
+            self.instrs[leave] = Instr::Jump(self.here());
+        }
+    }
+
+    /// A hidden local with the number of threads less one.
+    fn last(&mut self, count: u8, some: &Expr, base: u16) -> u16 {
+        let last = self.hidden(1);
+        let some = Expr::Bin(
+            Op::Rem,
+            Box::new(shift(some, base)),
+            Box::new(Expr::Const(count.into())),
+        );
+        self.instrs
+            .push(Instr::Set(Place::Local(short(last)), some, 0));
+        last
+    }
+
+    /// The instruction for each thread, or for those up to `last`.
+    fn each(&mut self, first: u8, count: u8, last: Option<u16>, instr: fn(u8) -> Instr) {
+        for k in 0..count {
+            let hole = last.filter(|_| k > 0).map(|_| self.hole());
+            self.instrs.push(instr(first + k));
+            if let (Some(hole), Some(last)) = (hole, last) {
+                let enough = Expr::Bin(
+                    Op::Lt,
+                    Box::new(Expr::Const(u32::from(k) - 1)),
+                    Box::new(Expr::Local(short(last))),
+                );
+                self.instrs[hole] = Instr::Branch(enough, 0, self.here());
+            }
+        }
+    }
+
+    fn drain(&mut self, work: u8, mutex: u8, body: &Block, base: u16) {
+        let lock = Lock::Fixed(mutex);
+        let top = self.here();
+        self.instrs.push(Instr::Lock(lock.clone()));
+        let hole = self.hole();
+        let rest = Expr::Bin(
+            Op::Add,
+            Box::new(Expr::Shared(work)),
+            Box::new(Expr::Const(u32::MAX)),
+        );
+        self.instrs.push(Instr::Set(Place::Shared(work), rest, 0));
+        self.instrs.push(Instr::Unlock(lock.clone()));
+        self.block(body, base);
+        self.instrs.push(Instr::Jump(top));
+        self.instrs[hole] = Instr::Branch(Expr::Shared(work), 0, self.here());
+        self.instrs.push(Instr::Unlock(lock));
     }
 }
 

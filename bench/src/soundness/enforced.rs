@@ -24,10 +24,14 @@ pub(super) struct Enforced<'a> {
     /// The archive says that it covers everything.
     complete: bool,
     limit: Duration,
+    /// Something that is no input may decide which way it goes.
+    any_way: bool,
     /// Ends seen, each with the options of the first run that showed it.
     ends: BTreeMap<Outcome, String>,
-    /// Schedules followed, the same way.
-    ways: BTreeMap<Vec<String>, String>,
+    /// Epochs and decisions of the run that took most of them.
+    longest: Option<(Vec<String>, String)>,
+    /// Who took each lock, in order, in the first run that was followed to its end.
+    taken: Option<(BTreeMap<u32, Vec<usize>>, String)>,
 }
 
 /// How one run is looked at.
@@ -58,9 +62,16 @@ impl<'a> Enforced<'a> {
             case,
             complete,
             limit,
+            any_way: false,
             ends: BTreeMap::new(),
-            ways: BTreeMap::new(),
+            longest: None,
+            taken: None,
         }
+    }
+
+    /// Runs on one input need not be alike.
+    pub(super) fn any_way(self, any_way: bool) -> Self {
+        Self { any_way, ..self }
     }
 
     /// Runs at the same time.
@@ -131,20 +142,59 @@ impl<'a> Enforced<'a> {
                 Err((kind, said)) => return Err(Box::new((kind, format!("{options}: {said}")))),
             };
             tally.conforming += 1;
-            // Who calls `exit` ends the others wherever they are, before or after their decisions.
-            if run.end == End::Exit(0) {
-                let way = followed.schedules.iter().map(ToString::to_string).collect();
-                self.ways.entry(way).or_insert_with(|| options.to_owned());
+            tally.epoch_changes += followed.schedules.len().saturating_sub(1) as u64;
+            let whole = run.end == End::Exit(0);
+            if let Some(two) = self.another_way(way(&followed), whole, options) {
+                return Err(Box::new((Wrong::NotRepeatable, two)));
+            }
+            if let Some(two) = self.another_order(&followed, whole, options) {
+                return Err(Box::new((Wrong::NotRepeatable, two)));
             }
         }
         let end = outcome(run).unwrap_or(Outcome::Deadlock);
         self.ends.entry(end).or_insert_with(|| options.to_owned());
-        let several = match () {
-            () if self.ends.len() > 1 => format!("{:?}", self.ends),
-            () if self.ways.len() > 1 => format!("{:?}", self.ways),
-            () => return Ok(()),
+        match self.ends.len() {
+            1 => Ok(()),
+            _ if self.any_way => Ok(()),
+            _ => Err(Box::new((Wrong::NotRepeatable, format!("{:?}", self.ends)))),
+        }
+    }
+
+    /// Every run on one input decides the same, in the same order: says what differs. Who calls `exit` ends the others wherever they
+    /// are, so of runs that do not end with 0 one may have decided more than the other.
+    fn another_way(&mut self, way: Vec<String>, whole: bool, options: &str) -> Option<String> {
+        let Some((known, first)) = &self.longest else {
+            self.longest = Some((way, options.to_owned()));
+            return None;
         };
-        Err(Box::new((Wrong::NotRepeatable, several)))
+        let same = known.iter().zip(&way).all(|(a, b)| a == b);
+        if self.any_way {
+            return None;
+        }
+        if !same || (whole && known.len() != way.len()) {
+            return Some(format!("{first}: {known:?}; {options}: {way:?}"));
+        }
+        if way.len() > known.len() {
+            self.longest = Some((way, options.to_owned()));
+        }
+        None
+    }
+
+    /// Every run on one input that returns takes each lock in the same order, whatever the archive says about it: says what differs.
+    fn another_order(&mut self, followed: &Followed, whole: bool, options: &str) -> Option<String> {
+        if !whole || self.any_way {
+            return None;
+        }
+        let mut taken = BTreeMap::<u32, Vec<usize>>::new();
+        for (object, thread) in &followed.taken {
+            taken.entry(object.0).or_default().push(*thread);
+        }
+        let Some((known, first)) = &self.taken else {
+            self.taken = Some((taken, options.to_owned()));
+            return None;
+        };
+        (*known != taken)
+            .then(|| format!("locks taken with {first}: {known:?}; {options}: {taken:?}"))
     }
 
     /// The log is one of the archive, all of it, and goes to exactly one leaf in every epoch.
@@ -167,4 +217,14 @@ impl<'a> Enforced<'a> {
         }
         Ok(followed)
     }
+}
+
+/// The epochs that a run went through, and what it decided in them.
+fn way(followed: &Followed) -> Vec<String> {
+    let mut way = Vec::new();
+    for schedule in &followed.schedules {
+        way.push(format!("epoch {}", schedule.epoch.0));
+        way.extend(schedule.decisions.iter().map(ToString::to_string));
+    }
+    way
 }

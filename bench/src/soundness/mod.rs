@@ -2,11 +2,15 @@
 //!
 //! `generate` makes programs, `oracle` knows everything they may do, `trial` builds (`road`) and runs one (`enforced`, `launch`) and
 //! compares, `worker` does that in another process, `shrink` makes a failing one small, `soak` goes on until told to stop.
-//! `adversarial` has the tricks written by hand, `plant` the bugs that must be noticed.
+//! `coverage` counts what was in all of them, `adversarial` has the tricks written by hand, `plant` the bugs that must be noticed.
 
 pub mod adversarial;
 mod compile;
+mod confirm;
+pub mod coverage;
+pub mod edits;
 mod enforced;
+mod further;
 pub mod generate;
 mod launch;
 pub mod oracle;

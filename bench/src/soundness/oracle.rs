@@ -3,15 +3,19 @@
 //! Programs are race-free, so the order of plain accesses between two synchronization operations does not matter and one
 //! step is "synchronize, then run to the next synchronization". States are remembered, so the cost is the number of states.
 //!
+//! A state that was seen is known by 128 bits of it.
+//!
 //! **Exact** up to spurious wake-ups: the set of outcomes is what the native program can show. Operations that are
 //! always possible, disable nothing and commute with all others are performed at once; this loses no outcome.
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashSet};
+use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
 use super::compile::{Code, Instr, Lock};
-use super::program::{DOMAIN, Expr, Place, Program};
+use super::program::{Expr, Place, Program};
 
 /// How a run can end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -24,7 +28,7 @@ pub enum Outcome {
     Deadlock,
 }
 
-/// Limit: the program has more states than were allowed.
+/// Limit: the program has more states than were allowed, or goes on for longer between two of them.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooBig;
 
@@ -65,6 +69,38 @@ struct State {
     rwlocks: Vec<u8>,
     /// 0 not begun, 1 running, 2 done.
     onces: Vec<u8>,
+    /// Inputs that `main` has read one after the other.
+    read: u8,
+}
+
+/// The bytes of what is hashed.
+#[derive(Default)]
+struct Bytes(Vec<u8>);
+
+impl Hasher for Bytes {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        unreachable!("only the bytes are wanted")
+    }
+}
+
+/// States that were seen.
+#[derive(Default)]
+struct Seen {
+    keys: HashSet<u128>,
+    bytes: Bytes,
+}
+
+impl Seen {
+    /// False if it was there.
+    fn insert(&mut self, state: &State) -> bool {
+        self.bytes.0.clear();
+        state.hash(&mut self.bytes);
+        self.keys.insert(xxhash_rust::xxh3::xxh3_128(&self.bytes.0))
+    }
 }
 
 /// All outcomes for one input.
@@ -81,6 +117,7 @@ pub fn outcomes(
         program,
         code: &code,
         inputs,
+        endless: Cell::new(false),
     }
     .explore(most_states)
 }
@@ -89,18 +126,23 @@ struct Explorer<'a> {
     program: &'a Program,
     code: &'a Code,
     inputs: &'a [u32],
+    /// Some thread went on for too long without synchronizing.
+    endless: Cell<bool>,
 }
+
+/// Plain instructions between two that synchronize, at most.
+const MOST_PLAIN: u32 = 100_000;
 
 impl Explorer<'_> {
     fn explore(&self, most_states: usize) -> Result<BTreeSet<Outcome>, TooBig> {
         let mut outcomes = BTreeSet::new();
-        let mut seen = HashSet::new();
+        let mut seen = Seen::default();
         let mut todo = vec![self.first()];
         while let Some(state) = todo.pop() {
-            if seen.len() > most_states {
+            if seen.keys.len() > most_states || self.endless.get() {
                 return Err(TooBig);
             }
-            if !seen.insert(state.clone()) {
+            if !seen.insert(&state) {
                 continue;
             }
             let mut next = Vec::new();
@@ -116,6 +158,9 @@ impl Explorer<'_> {
                 }
             }
             todo.append(&mut next);
+        }
+        if self.endless.get() {
+            return Err(TooBig);
         }
         Ok(outcomes)
     }
@@ -149,6 +194,7 @@ impl Explorer<'_> {
             barriers: vec![(0, 0); program.barriers.len()],
             rwlocks: vec![0; program.rwlocks.into()],
             onces: vec![0; program.onces.len()],
+            read: 0,
         };
         self.start(&mut state, self.main());
         state
@@ -188,7 +234,7 @@ impl Explorer<'_> {
 
     /// Plain instructions up to the next one that synchronizes.
     fn run(&self, state: &mut State, t: usize) {
-        loop {
+        for _ in 0..MOST_PLAIN {
             match self.next(state, t) {
                 Instr::Set(place, value, base) => {
                     let value = self.value(state, t, value, *base);
@@ -213,23 +259,31 @@ impl Explorer<'_> {
                     let base = usize::from(*base);
                     state.threads[t].locals[base..base + usize::from(*count)].fill(0);
                 }
+                Instr::Read(into) => {
+                    let value = self.input(state.read.into());
+                    state.read = state.read.saturating_add(1);
+                    state.threads[t].locals[usize::from(*into)] = value;
+                }
+                Instr::Deep(depth) => {
+                    if state.threads[t].locals[usize::from(*depth)] != 0 {
+                        break;
+                    }
+                }
                 _ => return,
             }
             state.threads[t].pc += 1;
         }
+        self.endless.set(true);
     }
 
     fn value(&self, state: &State, t: usize, expr: &Expr, base: u16) -> u32 {
         let locals = &state.threads[t].locals;
         match expr {
             Expr::Const(value) => *value,
-            Expr::Input(k) | Expr::Fresh(k) => {
-                self.inputs.get(usize::from(*k)).copied().unwrap_or(0) % DOMAIN
-            }
+            Expr::Input(k) | Expr::Fresh(k) => self.input(usize::from(*k)),
             Expr::FreshAt(index) => {
                 let index = self.value(state, t, index, base) as usize;
-                let value = self.inputs.get(index % self.inputs.len().max(1));
-                value.copied().unwrap_or(0) % DOMAIN
+                self.input(index % self.inputs.len().max(1))
             }
             Expr::Arg => {
                 if t == self.main() {
@@ -240,10 +294,19 @@ impl Explorer<'_> {
             }
             Expr::Local(l) => locals[usize::from(base) + usize::from(*l)],
             Expr::Shared(v) => state.shared[usize::from(*v)],
+            Expr::Mine => state.mine[t],
             Expr::Slot(i) => state.mine[usize::from(*i)],
             Expr::Bin(op, a, b) => {
                 op.apply(self.value(state, t, a, base), self.value(state, t, b, base))
             }
+        }
+    }
+
+    fn input(&self, k: usize) -> u32 {
+        let value = self.inputs.get(k).copied().unwrap_or(0);
+        match self.program.raw_inputs {
+            true => value,
+            false => value % self.program.domain,
         }
     }
 
@@ -292,6 +355,8 @@ impl Explorer<'_> {
             | Instr::OwnSet(..)
             | Instr::Branch(..)
             | Instr::Jump(_)
+            | Instr::Read(_)
+            | Instr::Deep(_)
             | Instr::Clear(..) => unreachable!("plain instructions run before"),
             Instr::Exit(status) => {
                 outcomes.insert(Outcome::Exit {

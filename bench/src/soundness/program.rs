@@ -1,8 +1,9 @@
 //! Generated programs: what they may contain, and why they have no data race.
 //!
 //! **Race-free by construction.** Every shared variable has a guard. `Guard::Mutex` and `Guard::ReadWrite` variables are touched only in
-//! sections of their lock; `Guard::Main` ones are written by `main` only while no other thread lives, and read by everybody;
-//! `mine[i]` belongs to thread `i` and is read by others only when it has been joined; `own[k]` belongs to mutex `k`.
+//! sections of their lock, and `Guard::Work` ones count what is left to do: `main` fills them while it is alone, whoever takes something
+//! out holds the lock, and so does who adds to a `Guard::Flag` one; `Guard::Main` ones are written by `main` only while no other thread lives, and read by everybody;
+//! `mine[i]` belongs to thread `i` (its body, not its helpers) and is read by others only when it has been joined; `own[k]` belongs to mutex `k`.
 //! The generator keeps these rules and so does every step of the shrinker.
 //!
 //! **Terminating.** Loops and recursions count down from a bounded number. Waits end or the oracle says that they may not.
@@ -19,6 +20,8 @@ pub enum Op {
     Eq,
     Ne,
     Lt,
+    /// By a constant that is not zero.
+    Rem,
 }
 
 impl Op {
@@ -32,6 +35,7 @@ impl Op {
             Op::Eq => (a == b).into(),
             Op::Ne => (a != b).into(),
             Op::Lt => (a < b).into(),
+            Op::Rem => a % b,
         }
     }
 
@@ -45,6 +49,7 @@ impl Op {
             Op::Eq => "==",
             Op::Ne => "!=",
             Op::Lt => "<",
+            Op::Rem => "%",
         }
     }
 }
@@ -65,6 +70,8 @@ pub enum Expr {
     Shared(u8),
     /// `mine[i]` of a thread that is not running.
     Slot(u8),
+    /// `mine[arg]`, of the running thread itself.
+    Mine,
     Bin(Op, Box<Expr>, Box<Expr>),
 }
 
@@ -101,14 +108,30 @@ pub enum Stmt {
     /// Try to lock; if it worked, first block and unlock, else second block.
     Try(u8, Block, Block),
     If(Expr, Block, Block),
-    /// As often as the value says, at most seven times.
-    Repeat(Expr, Block),
+    /// As often as the value says, at most seven times; out of it after a round in which `unless` holds.
+    Repeat {
+        times: Expr,
+        body: Block,
+        unless: Option<Expr>,
+    },
     /// Creates threads `first .. first + count`, runs the body, joins them.
     Parallel {
         first: u8,
         count: u8,
+        /// Only the first `1 + some % count` of them.
+        some: Option<Expr>,
         body: Block,
     },
+    /// Puts `value & 3` into the work variable; `main` alone does that.
+    Fill(u8, Expr),
+    /// Takes one out of the work variable of that mutex and runs the body, until nothing is left.
+    Drain {
+        work: u8,
+        mutex: u8,
+        body: Block,
+    },
+    /// The next input goes into a local, 0 after the last; `main` only.
+    Read(u8),
     /// `while (!until) wait`, in the section of the mutex with the same number.
     Await(u8, Expr),
     /// Signal, or broadcast if `all`.
@@ -151,6 +174,10 @@ pub enum Guard {
     Main,
     Mutex(u8),
     ReadWrite(u8),
+    /// Work to be taken under that mutex.
+    Work(u8),
+    /// Counts wake-ups, under that mutex; waiters wait for it to grow.
+    Flag(u8),
 }
 
 /// How the program is written down; means nothing.
@@ -188,6 +215,8 @@ pub struct Recursive {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Program {
     pub inputs: u8,
+    /// Values an input may have: `0 .. domain`.
+    pub domain: u32,
     pub mutexes: u8,
     pub guards: Vec<Guard>,
     pub semaphores: Vec<u8>,
@@ -216,7 +245,9 @@ pub struct Program {
 pub const LOCALS: u8 = 3;
 /// Deepest recursion.
 pub const DEEPEST: u8 = 3;
-/// Values an input may have: `0 .. DOMAIN`.
+/// Most that is put into a work variable; all ones.
+pub const MOST_WORK: u32 = 3;
+/// Values an input has in most programs.
 pub const DOMAIN: u32 = 4;
 
 impl Program {
@@ -227,6 +258,17 @@ impl Program {
             .chain((self.recursives.iter()).flat_map(|r| [&r.before, &r.after]))
             .chain(&self.bodies)
             .chain([&self.main])
+    }
+
+    /// As a number of rounds or levels: an input as it comes, so the program does not show a bound.
+    pub fn is_bare(&self, times: &Expr) -> bool {
+        self.raw_inputs && matches!(times, Expr::Input(_) | Expr::Fresh(_))
+    }
+
+    /// Does `main` read inputs one after the other?
+    pub fn reads(&self) -> bool {
+        self.tops()
+            .any(|block| has(block, &|stmt| matches!(stmt, Stmt::Read(_))))
     }
 
     /// Number of statements.
@@ -240,7 +282,7 @@ impl Program {
         for _ in 0..self.inputs {
             worlds = (worlds.iter())
                 .flat_map(|world: &Vec<u32>| {
-                    (0..DOMAIN).map(move |value| [world.as_slice(), &[value]].concat())
+                    (0..self.domain).map(move |value| [world.as_slice(), &[value]].concat())
                 })
                 .collect();
         }
@@ -252,12 +294,31 @@ impl Program {
 pub fn blocks(stmt: &Stmt) -> Vec<&Block> {
     match stmt {
         Stmt::Section(_, body)
-        | Stmt::Repeat(_, body)
+        | Stmt::Repeat { body, .. }
+        | Stmt::Drain { body, .. }
         | Stmt::Parallel { body, .. }
         | Stmt::ReadWrite { body, .. } => vec![body],
         Stmt::Try(_, a, b) | Stmt::If(_, a, b) => vec![a, b],
         _ => Vec::new(),
     }
+}
+
+/// The blocks inside a statement, to change them.
+pub fn blocks_mut(stmt: &mut Stmt) -> Vec<&mut Block> {
+    match stmt {
+        Stmt::Section(_, body)
+        | Stmt::Repeat { body, .. }
+        | Stmt::Drain { body, .. }
+        | Stmt::Parallel { body, .. }
+        | Stmt::ReadWrite { body, .. } => vec![body],
+        Stmt::Try(_, a, b) | Stmt::If(_, a, b) => vec![a, b],
+        _ => Vec::new(),
+    }
+}
+
+/// Is there such a statement, however deep?
+pub fn has(block: &Block, wanted: &impl Fn(&Stmt) -> bool) -> bool {
+    (block.iter()).any(|stmt| wanted(stmt) || blocks(stmt).into_iter().any(|b| has(b, wanted)))
 }
 
 /// Statements of a block, inner ones included.

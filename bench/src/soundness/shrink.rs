@@ -8,7 +8,7 @@ use super::program::{Block, Expr, Mutex, Program, Recursive, Stmt, Storage};
 
 /// A simplification of one statement.
 #[derive(Clone, Copy, Debug)]
-enum Edit {
+pub(super) enum Edit {
     Remove,
     /// The first block in place of the statement.
     First,
@@ -18,7 +18,7 @@ enum Edit {
     Plain,
 }
 
-const EDITS: [Edit; 4] = [Edit::Remove, Edit::First, Edit::Second, Edit::Plain];
+pub(super) const EDITS: [Edit; 4] = [Edit::Remove, Edit::First, Edit::Second, Edit::Plain];
 
 /// The smallest program found that `fails`, after at most `budget` tries.
 pub fn shrink(
@@ -89,7 +89,7 @@ fn styles(program: &Program) -> Vec<Program> {
 }
 
 /// The program with the edit made at the statement of that number, counted in the order of [`Program::tops`].
-fn edited(program: &Program, edit: Edit, at: usize) -> Program {
+pub(super) fn edited(program: &Program, edit: Edit, at: usize) -> Program {
     let mut left = at;
     let mut threads = None;
     let mut each = |block: &Block| rewrite(block, edit, &mut left, &mut threads);
@@ -143,16 +143,49 @@ fn apply(stmt: &Stmt, edit: Edit, threads: &mut Option<(u8, u8)>) -> Block {
         (Edit::Remove, _) => Vec::new(),
         (Edit::First, Stmt::If(_, then, _)) => then.clone(),
         (Edit::Second, Stmt::If(_, _, otherwise) | Stmt::Try(_, _, otherwise)) => otherwise.clone(),
-        (Edit::First, Stmt::Repeat(_, body)) => body.clone(),
-        (Edit::Plain, Stmt::Repeat(_, body)) => vec![Stmt::Repeat(Expr::Const(2), body.clone())],
+        (Edit::First, Stmt::Repeat { body, .. } | Stmt::Drain { body, .. }) => body.clone(),
+        (Edit::Plain, Stmt::Repeat { body, unless, .. }) => vec![Stmt::Repeat {
+            times: Expr::Const(2),
+            body: body.clone(),
+            unless: unless.clone(),
+        }],
+        (Edit::Second, Stmt::Repeat { times, body, .. }) => vec![Stmt::Repeat {
+            times: times.clone(),
+            body: body.clone(),
+            unless: None,
+        }],
+        (Edit::Plain, Stmt::Fill(work, _)) => vec![Stmt::Fill(*work, Expr::Const(1))],
+        (
+            Edit::Second,
+            Stmt::Parallel {
+                first, count, body, ..
+            },
+        ) => vec![Stmt::Parallel {
+            first: *first,
+            count: *count,
+            some: None,
+            body: body.clone(),
+        }],
         (Edit::Plain, Stmt::Set(place, _)) => vec![Stmt::Set(*place, Expr::Const(1))],
         (Edit::Plain, Stmt::Section(Mutex::Chosen { a, .. }, body)) => {
             vec![Stmt::Section(Mutex::Fixed(*a), body.clone())]
         }
-        (Edit::Plain, Stmt::Parallel { first, count, body }) if *count > 1 => {
+        (
+            Edit::Plain,
+            Stmt::Parallel {
+                first,
+                count,
+                some,
+                body,
+            },
+        ) if *count > 1 => {
             *threads = Some((*count, count - 1));
-            let (first, count, body) = (*first, count - 1, body.clone());
-            vec![Stmt::Parallel { first, count, body }]
+            vec![Stmt::Parallel {
+                first: *first,
+                count: count - 1,
+                some: some.clone(),
+                body: body.clone(),
+            }]
         }
         _ => same(),
     }
@@ -161,10 +194,29 @@ fn apply(stmt: &Stmt, edit: Edit, threads: &mut Option<(u8, u8)>) -> Block {
 fn map_blocks(stmt: &Stmt, mut f: impl FnMut(&Block) -> Block) -> Stmt {
     match stmt {
         Stmt::Section(mutex, body) => Stmt::Section(mutex.clone(), f(body)),
-        Stmt::Repeat(times, body) => Stmt::Repeat(times.clone(), f(body)),
-        Stmt::Parallel { first, count, body } => Stmt::Parallel {
+        Stmt::Repeat {
+            times,
+            body,
+            unless,
+        } => Stmt::Repeat {
+            times: times.clone(),
+            body: f(body),
+            unless: unless.clone(),
+        },
+        Stmt::Drain { work, mutex, body } => Stmt::Drain {
+            work: *work,
+            mutex: *mutex,
+            body: f(body),
+        },
+        Stmt::Parallel {
+            first,
+            count,
+            some,
+            body,
+        } => Stmt::Parallel {
             first: *first,
             count: *count,
+            some: some.clone(),
             body: f(body),
         },
         Stmt::ReadWrite { lock, write, body } => Stmt::ReadWrite {

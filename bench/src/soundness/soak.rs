@@ -7,13 +7,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::generate::{Level, explored};
+use super::edits::edit;
+use super::generate::{Level, explored, wide};
 use super::print::c_source;
 use super::program::Program;
+use super::random::Random;
 use super::shrink::shrink;
 use super::subject::Subject;
 use super::trial::{Effort, Finding, Tally, Wrong, trial};
 use super::worker::Worker;
+use super::{confirm, coverage};
 
 /// What to do, and for how long.
 #[derive(Clone, Debug)]
@@ -26,6 +29,11 @@ pub struct Plan {
     /// Inputs per program; all of them if there are no more.
     pub inputs: usize,
     pub effort: Effort,
+    /// Every so many programs one with 2^`wide_bits` inputs, all of which are run.
+    pub wide_every: Option<u64>,
+    pub wide_bits: u32,
+    /// Every so many programs the enumeration is asked again after small edits.
+    pub edits_every: Option<u64>,
     /// Only every so many programs the user's road, and native runs.
     pub command_every: u64,
     pub native_every: u64,
@@ -37,6 +45,8 @@ pub struct Plan {
     pub failures: Option<PathBuf>,
     /// Print a line now and then.
     pub live: bool,
+    /// Begin nothing more once something was found.
+    pub until_found: bool,
 }
 
 /// Findings that look alike are counted but not made small again.
@@ -53,6 +63,10 @@ pub struct Summary {
     pub findings: Vec<(u64, Level, Finding)>,
     /// Programs by what their archive said was missing, first line.
     pub gaps: BTreeMap<String, u64>,
+    /// Times that logged runs went on to another epoch.
+    pub epoch_changes: u64,
+    /// How many programs and archives had what in them.
+    pub coverage: coverage::Counts,
     /// Seeds of programs that were begun, from the first to this one.
     pub last_seed: u64,
 }
@@ -63,6 +77,8 @@ impl Summary {
         self.native_runs += tally.native_runs;
         self.enforced_runs += tally.enforced_runs;
         self.conforming += tally.conforming;
+        self.epoch_changes += tally.epoch_changes;
+        coverage::count(&mut self.coverage, &tally.seen);
         if let Some(gap) = &tally.incomplete {
             self.incomplete += 1;
             let first = gap.lines().next().unwrap_or_default();
@@ -141,7 +157,8 @@ fn work(plan: &Plan, shared: &Mutex<Shared>, begun: Instant) -> Result<()> {
         let seed = {
             let mut shared = shared.lock().expect("nobody panics holding it");
             let done = shared.next - plan.first_seed;
-            if plan.programs.is_some_and(|most| done >= most)
+            if (plan.until_found && !shared.summary.findings.is_empty())
+                || plan.programs.is_some_and(|most| done >= most)
                 || plan.time.is_some_and(|most| begun.elapsed() >= most)
             {
                 return Ok(());
@@ -162,18 +179,34 @@ fn one(
 ) -> Result<()> {
     let turn = seed - plan.first_seed;
     let level = plan.levels[(turn % plan.levels.len() as u64) as usize];
-    let (program, worlds) = explored(seed, level);
+    let is_wide = (plan.wide_every).is_some_and(|every| turn % every == every - 1);
+    let (program, worlds) = match is_wide {
+        true => wide(seed, level.max(Level::Branches), plan.wide_bits),
+        false => explored(seed, level),
+    };
     let note = format!("seed {seed}, level {}", level as u32);
     let subject = Subject::of_worlds(&program, worlds, &note, seed, plan.inputs);
+    let mut subject = subject;
+    if plan.edits_every.is_some_and(|every| turn % every == 0) && !is_wide {
+        subject.edited = edited(&program, &note, seed);
+    }
     let mut effort = plan.effort.clone();
     if !turn.is_multiple_of(plan.command_every) {
         effort.command = None;
     }
-    if !turn.is_multiple_of(plan.native_every) {
+    if !turn.is_multiple_of(plan.native_every) || is_wide {
         effort.native_runs = 0;
     }
-    let tally = (place.trial(&subject, seed, &effort))
+    let mut tally = (place.trial(&subject, seed, &effort))
         .with_context(|| format!("seed {seed} level {}", level as u32))?;
+    tally.seen.extend(coverage::of_program(&program));
+    if is_wide {
+        let inputs = format!("program: {} inputs, all run", subject.cases.len());
+        tally.seen.insert(inputs);
+    }
+    if tally.finding.is_none() {
+        tally.finding = confirm::refuted(&program, &tally.deadlocks);
+    }
     let mut is_new = false;
     {
         let mut shared = shared.lock().expect("nobody panics holding it");
@@ -199,6 +232,17 @@ fn one(
         Some(finding) if is_new => report(place, plan, seed, level, &program, finding),
         _ => Ok(()),
     }
+}
+
+/// A few edited forms, one after the other.
+fn edited(program: &Program, note: &str, seed: u64) -> Vec<String> {
+    let mut random = Random::new(seed ^ 0x6564_6974);
+    let mut edited = program.clone();
+    let forms = (0..3).map(|_| {
+        edited = edit(&edited, &mut random);
+        c_source(&edited, note)
+    });
+    forms.collect()
 }
 
 /// Findings with one signature most likely have one cause.
@@ -233,18 +277,19 @@ fn report(
         ..plan.effort.clone()
     };
     let mut attempt = |candidate: &Program, note: &str| {
-        let mut subject = Subject::generated(candidate, note, seed, plan.inputs);
-        if (subject.cases.iter()).any(|case| case.shown() == finding.input) {
-            subject.cases.retain(|case| case.shown() == finding.input);
-        }
-        let found = place.trial(&subject, seed, &effort).ok()?.finding;
+        let subject = Subject::on_input(candidate, note, seed, plan.inputs, &finding.input);
+        let tally = place.trial(&subject, seed, &effort).ok()?;
+        let found = (tally.finding).or_else(|| confirm::refuted(candidate, &tally.deadlocks));
         found.filter(|new| new.wrong == finding.wrong)
     };
     // What does not happen again is written down as it was.
     let again = attempt(program, "again");
     let tries = match (&again, finding.wrong) {
         (None, _) => 0,
-        (_, Wrong::Hang | Wrong::BuildSlow) => 15,
+        (_, Wrong::BuildSlow) => 5,
+        (_, Wrong::Hang) => 15,
+        // What a candidate can do on so many inputs takes longer than the trial.
+        _ if program.worlds().len() > MANY => 0,
         _ => 60,
     };
     let small = shrink(program, tries, |candidate| {
@@ -262,14 +307,21 @@ fn report(
         "found by `heddle-bench soak --first-seed {seed} --programs 1 --level {level}`, shrunk"
     );
     let mut source = c_source(&small, &note);
-    source.insert_str(0, &run_lines(&small, seed, plan.inputs));
+    source.insert_str(0, &run_lines(&small, seed, plan.inputs, &finding.input));
     std::fs::write(folder.join(format!("{name}.c")), source)?;
     std::fs::write(folder.join(format!("{name}.txt")), format!("{text}\n"))?;
     Ok(())
 }
 
-/// The lines that make it one of `tests/programs/adversarial`: every input and what may come out.
-fn run_lines(program: &Program, seed: u64, most: usize) -> String {
-    let subject = Subject::generated(program, "", seed, most);
+/// More inputs than are looked at for each candidate.
+const MANY: usize = 1_000;
+
+/// The lines that make it one of `tests/programs/adversarial`: every input, or the one that failed if they are many, and what may
+/// come out.
+fn run_lines(program: &Program, seed: u64, most: usize, input: &[String]) -> String {
+    let subject = match program.worlds().len() > MANY {
+        true => Subject::on_input(program, "", seed, most, input),
+        false => Subject::generated(program, "", seed, most),
+    };
     subject.cases.iter().map(super::adversarial::line).collect()
 }

@@ -18,9 +18,15 @@ pub const SMALL_WORLD: usize = 1 << 16;
 pub struct Subject {
     pub source: String,
     pub cases: Vec<Case>,
+    /// The same program with something changed each time.
+    #[serde(default)]
+    pub edited: Vec<String>,
     /// The program takes inputs that are not among the cases: what may happen on those is not known.
     #[serde(default)]
     pub takes_more: bool,
+    /// Something that is no input, as addresses are, may decide which way it goes.
+    #[serde(default)]
+    pub any_way: bool,
 }
 
 /// One input and every way in which the program may end on it.
@@ -55,6 +61,23 @@ impl Subject {
         Self::of_worlds(program, worlds.collect(), note, seed, most)
     }
 
+    /// The same on the input that is shown so, if there is one, else on all.
+    pub fn on_input(
+        program: &Program,
+        note: &str,
+        seed: u64,
+        most: usize,
+        shown: &[String],
+    ) -> Self {
+        let is_it = |inputs: &Vec<u32>| case(program, inputs, BTreeSet::new()).shown() == shown;
+        let Some(inputs) = program.worlds().into_iter().find(is_it) else {
+            return Self::generated(program, note, seed, most);
+        };
+        let ends = oracle::outcomes(program, &inputs, 4 * MOST_STATES);
+        let worlds = ends.into_iter().map(|ends| (inputs.clone(), ends));
+        Self::of_worlds(program, worlds.collect(), note, seed, most)
+    }
+
     /// The same, if all that it can do is known already.
     pub fn of_worlds(
         program: &Program,
@@ -72,7 +95,9 @@ impl Subject {
         Self {
             source: c_source(program, note),
             cases: cases.collect(),
+            edited: Vec::new(),
             takes_more: program.raw_inputs && program.inputs > 0,
+            any_way: false,
         }
     }
 }

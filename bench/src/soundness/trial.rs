@@ -12,7 +12,9 @@ use anyhow::{Context, Result};
 use schedules::Archive;
 use serde::{Deserialize, Serialize};
 
+use super::coverage::{self, Features};
 use super::enforced::{Enforced, Way};
+use super::further;
 use super::launch::{Cores, Ended, Running, use_cores};
 use super::oracle::Outcome;
 use super::plant::{self, Plant};
@@ -32,6 +34,10 @@ pub struct Effort {
     pub repeat: bool,
     /// The solver is made to give up now and then, so that deadlocks may be reported which are none.
     pub gives_up: bool,
+    /// Ask for the verdict on the program without Heddle.
+    pub native_verdict: bool,
+    /// Seconds that a run may take; a minute if not said.
+    pub run_limit: Option<u64>,
     /// Take the user's road as well, by this command, and compare.
     pub command: Option<PathBuf>,
 }
@@ -51,6 +57,10 @@ pub enum Wrong {
     NotReproducible,
     /// The archive has a deadlock that the program does not have.
     FalseDeadlock,
+    /// A complete search for deadlocks of the program without Heddle misses the one that it has.
+    MissedDeadlock,
+    /// What was kept from an enumeration, of the program before an edit or until a kill, shows in the archive.
+    StaleReuse,
     /// An enforced run did not end.
     Hang,
     /// An enforced run of a complete archive was stopped.
@@ -99,6 +109,12 @@ pub struct Tally {
     pub native_runs: u64,
     pub enforced_runs: u64,
     pub conforming: u64,
+    /// Times that a logged run went on to another epoch.
+    pub epoch_changes: u64,
+    /// What the archive had in it.
+    pub seen: Features,
+    /// Inputs on which the archive says that the program surely deadlocks, as (name, value), where those are not among the cases.
+    pub deadlocks: Vec<Vec<(String, String)>>,
     /// What the archive does not cover, in its own words.
     pub incomplete: Option<String>,
     pub finding: Option<Finding>,
@@ -141,6 +157,9 @@ impl Heddle {
 /// Long enough for a busy machine; the runtime itself says after ten seconds that nothing moves.
 const RUN_LIMIT: Duration = Duration::from_secs(60);
 
+/// With a solver that gives up, archives grow; where they are cut they are incomplete, and that is looked at too.
+const GIVEN_UP_LIMIT: Duration = Duration::from_secs(20);
+
 /// Runs the trial in a folder of its own and in this process. Errors are of the machine; findings are in the tally.
 pub fn trial(subject: &Subject, seed: u64, effort: &Effort) -> Result<Tally> {
     let folder = tempfile::tempdir().context("no temporary folder")?;
@@ -148,7 +167,10 @@ pub fn trial(subject: &Subject, seed: u64, effort: &Effort) -> Result<Tally> {
     let mut trial = Trial::new(folder.path(), seed, effort);
     let finding = match trial.build()? {
         Err(finding) => Some(finding),
-        Ok(built) => trial.link_and_run(&built, subject)?,
+        Ok(built) => match trial.further(&built, subject)? {
+            None => trial.link_and_run(&built, subject)?,
+            found => found,
+        },
     };
     trial.tally.finding = finding;
     Ok(trial.tally)
@@ -209,14 +231,23 @@ impl<'a> Trial<'a> {
 
     fn build(&mut self) -> Result<Result<Built, Finding>> {
         let refused = |(wrong, said): road::Refused| Ok(Err(Finding::new(wrong, &[], said)));
-        let built = match road::enumerate(self.folder)? {
+        let limit = match self.effort.gives_up {
+            true => GIVEN_UP_LIMIT,
+            false => road::BUILD_LIMIT,
+        };
+        let built = match road::enumerate(self.folder, limit)? {
             Ok(built) => built,
             Err(reason) => return refused(reason),
         };
         self.tally.incomplete = (!built.gaps.is_empty()).then(|| built.gaps.join("\n"));
+        // What ends at a limit ends somewhere else the next time.
+        if built.was_cut {
+            self.tally.seen.insert("archive: cut by a limit".to_owned());
+            return Ok(Ok(built));
+        }
         if self.effort.repeat {
-            let again = road::explore(&built.prepared, 2, None)?;
-            if again.archive.to_bytes() != built.archive.to_bytes() {
+            let again = road::explore(&built.prepared, 2, None, limit * 2)?;
+            if !again.was_cut && again.archive.to_bytes() != built.archive.to_bytes() {
                 let said = "enumerations with 1 and 2 jobs differ".to_owned();
                 return refused((Wrong::NotReproducible, said));
             }
@@ -232,11 +263,31 @@ impl<'a> Trial<'a> {
         Ok(Ok(built))
     }
 
+    fn further(&mut self, built: &Built, subject: &Subject) -> Result<Option<Finding>> {
+        let mut stale = further::reuse(self.folder, &built.prepared, subject)?;
+        if let Some(command) = self.effort.command.clone().filter(|_| stale.is_none()) {
+            stale = further::killed(&Heddle(command), self.folder, built, &mut self.random)?;
+        }
+        if stale.is_some() || !self.effort.native_verdict {
+            return Ok(stale);
+        }
+        further::native_verdict(&built.prepared, subject)
+    }
+
     fn link_and_run(&mut self, built: &Built, subject: &Subject) -> Result<Option<Finding>> {
+        self.tally.seen.extend(coverage::of_archive(&built.archive));
         if !self.effort.gives_up
             && let Some(finding) = false_deadlock(&built.archive, subject)
         {
             return Ok(Some(finding));
+        }
+        if subject.takes_more {
+            let verdict = schedules::check::check(&built.archive);
+            let sure = verdict
+                .findings
+                .into_iter()
+                .filter(|finding| finding.is_certain());
+            self.tally.deadlocks = sure.map(|finding| finding.input).collect();
         }
         road::link(self.folder, &built.prepared, &built.archive)?;
         let cases = &subject.cases;
@@ -249,9 +300,13 @@ impl<'a> Trial<'a> {
                 }
             }
         }
-        let found = self.enforced(&built.archive, cases);
+        let found = self.enforced(&built.archive, subject);
         use_cores(Cores::All);
         found
+    }
+
+    fn run_limit(&self) -> Duration {
+        self.effort.run_limit.map_or(RUN_LIMIT, Duration::from_secs)
     }
 
     fn native(&mut self, case: &Case) -> Result<Option<Finding>> {
@@ -260,7 +315,7 @@ impl<'a> Trial<'a> {
             let stderr = self.folder.join("stderr");
             let mut command = Command::new(self.folder.join("native"));
             command.args(&case.arguments).current_dir(self.folder);
-            let ended = Running::start(&mut command, &stderr, RUN_LIMIT)?.finish()?;
+            let ended = Running::start(&mut command, &stderr, self.run_limit())?.finish()?;
             self.tally.native_runs += 1;
             let seen = outcome(&ended);
             if seen.is_none_or(|seen| !case.expected.contains(&seen)) {
@@ -281,10 +336,13 @@ impl<'a> Trial<'a> {
     }
 
     /// A third of the rounds each: on all cores, on one core, on one core that two runs share.
-    fn enforced(&mut self, archive: &Archive, cases: &[Case]) -> Result<Option<Finding>> {
+    fn enforced(&mut self, archive: &Archive, subject: &Subject) -> Result<Option<Finding>> {
         let complete = self.tally.incomplete.is_none();
+        let cases = &subject.cases;
+        let limit = self.run_limit();
         let mut runs: Vec<Enforced<'_>> = (cases.iter())
-            .map(|case| Enforced::new(self.folder, archive, case, complete, RUN_LIMIT))
+            .map(|case| Enforced::new(self.folder, archive, case, complete, limit))
+            .map(|runs| runs.any_way(subject.any_way))
             .collect();
         let most = self.effort.enforced_runs.max(cases.len());
         let core = self.random.below(64);
@@ -321,7 +379,8 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The archive has a deadlock although the oracle found none on any input. If it looked at all of them.
+/// The archive has a deadlock although the oracle found none on any input. If it looked at all of them; if not, whoever asked for
+/// the trial may ask the oracle about [`Tally::deadlocks`].
 fn false_deadlock(archive: &Archive, subject: &Subject) -> Option<Finding> {
     let real = subject.takes_more || subject.cases.iter().any(Case::may_deadlock);
     let verdict = schedules::check::check(archive);

@@ -40,6 +40,8 @@ enum Answer {
 
 /// Longest trial; enumeration and every single run have limits of their own.
 const LIMIT: Duration = Duration::from_secs(600);
+/// The same for each input.
+const LIMIT_PER_CASE: Duration = Duration::from_millis(100);
 
 /// Trials after which a worker is replaced: what the libraries do not give back goes with it.
 const LIFE: u32 = 200;
@@ -119,14 +121,15 @@ impl Worker {
         process.trials += 1;
         // A worker that is gone is seen by its silence.
         let _ = writeln!(process.requests, "{request}");
-        match process.answers.recv_timeout(LIMIT) {
+        let limit = LIMIT + LIMIT_PER_CASE * subject.cases.len() as u32;
+        match process.answers.recv_timeout(limit) {
             Ok(line) => Ok(Ok(serde_json::from_str(&line)?)),
             Err(RecvTimeoutError::Timeout) => {
                 self.process = None;
                 Ok(Err(Finding::new(
                     Wrong::BuildSlow,
                     &[],
-                    format!("{LIMIT:?}"),
+                    format!("{limit:?}"),
                 )))
             }
             Err(RecvTimeoutError::Disconnected) => {

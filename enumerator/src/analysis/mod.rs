@@ -139,13 +139,13 @@ impl Facts {
     }
 
     /// Is running the call, with all that it runs before it returns, without synchronization?
-    pub fn is_silent(&self, module: &Module, f: FuncId, call: InstrId) -> bool {
+    pub fn is_silent(&self, f: FuncId, call: InstrId) -> bool {
         let direct = self.callees(f, call);
         let silent = |target: &FuncId| self.effects(*target).sync == SyncEffect::None;
         !direct.unknown
             && !self.callbacks(f, call).unknown
             && direct.known.iter().all(silent)
-            && self.run_by(module, f, call).iter().all(silent)
+            && self.run_by(f, call).iter().all(silent)
     }
 
     /// Functions that the call may start as threads.

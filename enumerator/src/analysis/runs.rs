@@ -16,7 +16,12 @@ pub(super) type Runs = BTreeMap<InstrId, Arc<[FuncId]>>;
 /// What calls of all functions may run.
 pub(super) fn runs(module: &Module, pointers: &Pointers) -> Vec<Runs> {
     let is_defined = |target: &FuncId| !module.functions[*target].is_declaration();
-    let exposed: Arc<[FuncId]> = pointers.exposed.iter().copied().filter(is_defined).collect();
+    let exposed: Arc<[FuncId]> = pointers
+        .exposed
+        .iter()
+        .copied()
+        .filter(is_defined)
+        .collect();
     let strange: Vec<bool> = module
         .functions
         .rows()

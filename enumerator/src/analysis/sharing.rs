@@ -62,7 +62,10 @@ struct Two([Option<u32>; 2]);
 impl Two {
     /// True if that is news.
     fn add(&mut self, thread: u32) -> bool {
-        let free = self.0.iter_mut().find(|slot| slot.is_none_or(|known| known == thread));
+        let free = self
+            .0
+            .iter_mut()
+            .find(|slot| slot.is_none_or(|known| known == thread));
         free.is_some_and(|slot| slot.replace(thread).is_none())
     }
 

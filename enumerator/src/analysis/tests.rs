@@ -355,11 +355,7 @@ fn functions_that_the_library_calls_back() {
         if instr.call().is_some() {
             let called_back = facts.called_back(f, id).is_some();
             let registers = instr.call().is_some_and(|call| call.args.len() == 1);
-            assert_eq!(
-                facts.is_silent(&module, f, id),
-                !called_back && !registers,
-                "{id}"
-            );
+            assert_eq!(facts.is_silent(f, id), !called_back && !registers, "{id}");
         }
     }
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::canon::Joiner;
 use crate::analysis::AbstractObject;
 use crate::model::{Cmp, Const, Global, InitValue, InstrKind, Module, Value};
+use crate::planted::{Bug, is_planted};
 use crate::symbolic::expr::concrete::{mask, signed};
 use crate::symbolic::expr::{Expr, Facts};
 use crate::symbolic::memory::{Content, ObjId};
@@ -70,7 +71,8 @@ impl Joiner<'_, '_> {
     pub(super) fn note_widening(&mut self, x: Expr, symbol: Expr) {
         let (before, after) = (*self.engine.pool.facts(x), self.engine.pool.facts(symbol));
         let bits = before.zeros & !after.zeros | before.ones & !after.ones;
-        if after.low < before.low || after.high > before.high || bits != 0 {
+        let wider = after.low < before.low || after.high > before.high || bits != 0;
+        if wider && !is_planted(Bug::QuietWidening) {
             self.changed = true;
         }
     }

@@ -8,6 +8,7 @@ use schedules::{Register, Shadow};
 
 use super::{Explorer, Path};
 use crate::model::{FuncId, GlobalId, InstrId};
+use crate::planted::{Bug, another_number, is_planted};
 use crate::symbolic::expr::{Availability, Expr, ShadowRegister};
 use crate::symbolic::lower::{Names, lower};
 use crate::symbolic::run::Stop;
@@ -61,6 +62,12 @@ impl Explorer<'_, '_> {
         outcomes: Vec<(u32, Expr)>,
     ) -> StepId {
         self.tally.decisions += 1;
+        if is_planted(Bug::MissedSide) && self.tally.decisions.is_multiple_of(3) {
+            let frame = path.world.state.frame(slot);
+            let (branch, (outcome, condition)) = ((frame.func, frame.next), outcomes[0]);
+            self.take(&mut path, slot, branch, outcome, condition);
+            return self.explore(path);
+        }
         self.live.counts.decisions.fetch_add(1, Ordering::Relaxed);
         self.decided_in_loops(&path, slot);
         let branch = self.engine.branch_at(&path.world.state, slot);
@@ -184,6 +191,9 @@ impl Explorer<'_, '_> {
         let pool = std::mem::take(&mut names.explorer.engine.pool);
         let code = lower(&pool, condition, &mut names);
         self.engine.pool = pool;
+        if is_planted(Bug::WrongPredicate) {
+            return code.map(another_number);
+        }
         code
     }
 

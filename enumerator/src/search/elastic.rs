@@ -130,7 +130,7 @@ impl Explorer<'_, '_> {
         let facts = self.engine.facts;
         let function = &self.engine.module.functions[func];
         let join = facts.cfg(func).join(block);
-        let synchronizes = |id: InstrId| !facts.is_silent(self.engine.module, func, id);
+        let synchronizes = |id: InstrId| !facts.is_silent(func, id);
         outcomes.iter().any(|(outcome, _)| {
             let mut seen = BTreeSet::new();
             let mut work = vec![function.blocks[block].succs[*outcome as usize]];

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use schedules::archive::{EpochId, Next, StepId};
 
 use super::{Explorer, Path, canon};
+use crate::planted::{Bug, is_planted};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::run::Stop;
 use crate::threads::trail::{Event, SiteRef, Trail};
@@ -89,6 +90,12 @@ impl Explorer<'_, '_> {
         let mut moves = vec![u16::MAX; path.world.status.len()];
         for (new, old) in order.iter().enumerate() {
             moves[*old] = new as u16;
+        }
+        if is_planted(Bug::WrongSlots)
+            && let [.., a, b] = order.as_slice()
+            && standing_of(&path.world, *a) == standing_of(&path.world, *b)
+        {
+            moves.swap(*a, *b);
         }
         // The fragment belongs to the old world; cut it before slots are renamed.
         let fragment = self.fragment(&mut path.world);

@@ -14,6 +14,7 @@ use crate::analysis::AbstractObject;
 use crate::model::{
     BinOp, CastOp, Cmp, FuncId, GepTerm, Instr, InstrId, InstrKind, RmwOp, Type, Value,
 };
+use crate::planted::most_targets;
 
 impl Engine<'_> {
     /// The value of an instruction that neither branches nor calls; `None` if it has none.
@@ -524,7 +525,7 @@ impl Engine<'_> {
         pointer: Expr,
         value: Expr,
     ) {
-        for target in self.resolve(pointer) {
+        for target in self.resolve(pointer).into_iter().take(most_targets()) {
             match target.place {
                 Place::Null => {}
                 Place::Object(object, offset) => {
@@ -602,10 +603,10 @@ impl Engine<'_> {
         let name = format!("what a pointer at {} wrote", self.place(at.0, at.1));
         let source = self.source(Origin::Summary { site, name });
         if let Some(mods) = self.written_by(at) {
-            state.outside_changed();
+            state.outside_changed(self.pool.len());
             return self.forget_mods(state, &mods, source);
         }
-        state.outside_changed();
+        state.outside_changed(self.pool.len());
         let ids: Vec<_> = state.memory.keys().copied().collect();
         for id in ids {
             let kind = self.objects.info(id).kind;

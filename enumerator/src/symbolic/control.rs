@@ -184,7 +184,7 @@ impl Engine<'_> {
                         let name = &self.module.functions[*callee].name;
                         leaves_frames(name)
                     };
-                    silent &= facts.is_silent(self.module, func, id);
+                    silent &= facts.is_silent(func, id);
                     silent &= !callees.iter().any(leaves);
                 }
             }
@@ -273,6 +273,28 @@ impl Engine<'_> {
         None
     }
 
+    /// Memory outside the program that one side has not read is what the other read there: neither has seen it change since they
+    /// parted, and the side that did not look knows nothing about the value. If one of them has, the other's are of no use.
+    fn merge_outside(&mut self, condition: Expr, a: &State, b: &State, merged: &mut State) {
+        merged.outside_since = a.outside_since.max(b.outside_since);
+        if a.outside_since != b.outside_since {
+            merged.outside = Rc::default();
+            return;
+        }
+        if Rc::ptr_eq(&a.outside, &b.outside) {
+            return;
+        }
+        let mut both = (*b.outside).clone();
+        for (key, value) in a.outside.iter() {
+            let value = match both.get(key) {
+                Some(other) if other != value => self.pool.ite(condition, *value, *other),
+                _ => *value,
+            };
+            both.insert(*key, value);
+        }
+        merged.outside = Rc::new(both);
+    }
+
     /// `condition ? a : b`, where only one thread has moved.
     fn merge_states(&mut self, slot: usize, condition: Expr, a: &State, b: &State) -> State {
         let mut merged = b.clone();
@@ -292,13 +314,7 @@ impl Engine<'_> {
             }
             merged.memory = Rc::new(memory);
         }
-        if !Rc::ptr_eq(&a.outside, &b.outside) {
-            let same = a
-                .outside
-                .iter()
-                .filter(|(key, value)| b.outside.get(key) == Some(value));
-            merged.outside = Rc::new(same.map(|(key, value)| (*key, *value)).collect());
-        }
+        self.merge_outside(condition, a, b, &mut merged);
         if a.options != b.options {
             merged.options = None;
         }

@@ -128,7 +128,7 @@ impl Engine<'_> {
     /// Forgets what may have been written.
     pub(super) fn forget_mods(&mut self, state: &mut State, mods: &ModSet, source: SourceId) {
         if mods.everything || mods.objects.contains_key(&AbstractObject::External) {
-            state.outside_changed();
+            state.outside_changed(self.pool.len());
         }
         self.forget_remembered(state, mods);
         let mut ids: Vec<_> = state.memory.keys().copied().collect();

@@ -113,6 +113,9 @@ pub struct State {
     pub path: Vec<Expr>,
     /// Loads through pointers that nobody knows, since the last write that could have changed them: pointer and size to value.
     pub outside: Rc<BTreeMap<(Expr, u64), Expr>>,
+    /// How many terms there were at that write. All of `outside` was read later, so its values occur in no state that has not
+    /// seen the same write.
+    pub outside_since: usize,
     /// In the order in which they were made.
     pub keys: Rc<Vec<Key>>,
     /// Where `getopt` goes on, if that is known.
@@ -159,8 +162,9 @@ impl State {
         self.thread_mut(slot).top_mut()
     }
 
-    /// Something that code outside the program may read has changed.
-    pub fn outside_changed(&mut self) {
+    /// Something that code outside the program may read has changed, when there were so many terms.
+    pub fn outside_changed(&mut self, terms: usize) {
+        self.outside_since = terms;
         if !self.outside.is_empty() {
             self.outside = Rc::default();
         }

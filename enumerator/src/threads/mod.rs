@@ -29,6 +29,7 @@ use schedules::primitives::{Arg, NodeOp, PRIMITIVES, Policy, Primitive};
 
 use crate::analysis::AbstractObject;
 use crate::model::{Call, FuncId, InstrId, Type};
+use crate::planted::{Bug, is_planted};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::expr::Expr;
 use crate::symbolic::memory::{ObjId, Place};
@@ -471,6 +472,9 @@ impl World {
     /// Other objects of the kind that may, but need not be at an address. (Memory that is one kind of object after the other is re-initialized in
     /// between.)
     pub(crate) fn aliases(&mut self, op: &mut Operation<'_, '_>, index: usize) -> Vec<usize> {
+        if is_planted(Bug::ForgottenAlias) {
+            return Vec::new();
+        }
         let kind = std::mem::discriminant(&self.objects[index].kind);
         (0..self.objects.len())
             .filter(|other| *other != index)

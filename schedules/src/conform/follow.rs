@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Wrong;
 use super::instance::{Demand, Instance};
-use crate::archive::{Archive, Edge, EpochId, Next, Node, SiteId, StepId};
+use crate::archive::{Archive, Edge, EpochId, Next, Node, ObjectId, SiteId, StepId};
 use crate::entry::Subjects;
 use crate::ids::Id;
 use crate::primitives::{NodeOp, Operand};
@@ -32,6 +32,8 @@ pub(super) struct Run<'a> {
     lives: Vec<Life>,
     threads: BTreeMap<u32, usize>,
     pub(super) nodes: u64,
+    /// Who took what no two may hold, in the order of the log.
+    pub(super) taken: Vec<(ObjectId, usize)>,
 }
 
 impl<'a> Run<'a> {
@@ -54,6 +56,7 @@ impl<'a> Run<'a> {
             lives: Vec::new(),
             threads: BTreeMap::new(),
             nodes: 0,
+            taken: Vec::new(),
         }
     }
 
@@ -192,6 +195,10 @@ impl<'a> Run<'a> {
         let instance = &mut self.instances[number];
         instance.progress[usize::from(record.slot)] = record.position + 1;
         self.nodes += 1;
+        if let Some(object) = node.object().filter(|_| is_exclusive(node.op)) {
+            let life = instance.lives[usize::from(record.slot)];
+            self.taken.push((object, life));
+        }
         Ok(())
     }
 
@@ -410,6 +417,14 @@ fn same(archive: &Archive, record: &Record, node: &Node, text: &str) -> Result<(
         found: describe(archive, record.op, seen, record.site),
         expected: text.to_owned(),
     })
+}
+
+/// Takes what no two may hold at the same time.
+fn is_exclusive(op: NodeOp) -> bool {
+    matches!(
+        op,
+        NodeOp::MutexLock | NodeOp::CondWake | NodeOp::RwWriteLock | NodeOp::SpinLock
+    )
 }
 
 pub(super) fn describe_at(

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::follow::Run;
 use super::instance::Instance;
-use crate::archive::{Archive, EpochId, Next, StepId};
+use crate::archive::{Archive, EpochId, Next, ObjectId, StepId};
 use crate::ids::Id;
 use crate::paths::{Paths, plural};
 
@@ -19,6 +19,9 @@ pub struct Followed {
     pub threads: usize,
     /// The last epoch reached the end of the process.
     pub ended: bool,
+    /// Locks that exclude, each time one was taken: which, and by which of the process' threads, counted in the order in which the
+    /// archive makes them.
+    pub taken: Vec<(ObjectId, usize)>,
 }
 
 /// The way one epoch instance went.
@@ -56,6 +59,7 @@ pub(super) fn followed(archive: &Archive, run: &Run<'_>) -> Followed {
             .collect(),
         nodes: run.nodes,
         threads: run.threads(),
+        taken: run.taken.clone(),
         ended: last.is_some_and(|last| matches!(last.next(archive), Next::Exit)),
     }
 }

@@ -101,16 +101,15 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn is_empty(&self) -> bool {
-        self.held.is_empty()
-    }
-
     pub(super) fn iter(&self) -> impl Iterator<Item = (HeldId, Grip)> {
         self.held.iter().copied()
     }
 
     pub(super) fn get(&self, id: HeldId) -> Option<Grip> {
-        let at = self.held.binary_search_by_key(&id, |(held, _)| *held).ok()?;
+        let at = self
+            .held
+            .binary_search_by_key(&id, |(held, _)| *held)
+            .ok()?;
         Some(self.held[at].1)
     }
 
@@ -221,8 +220,7 @@ impl State {
                 }
                 _ => false,
             };
-            names.is_one(held.locks, locks)
-                || names.surely_same(held, locks, address) && through()
+            names.is_one(held.locks, locks) || names.surely_same(held, locks, address) && through()
         };
         // Depth of those that are surely released.
         let depths: Vec<Option<u8>> = self

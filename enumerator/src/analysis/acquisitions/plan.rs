@@ -106,10 +106,7 @@ impl Planner<'_> {
                 (op, timed)
             });
             let plan = self.call(func, id, op);
-            if plan.op.is_some()
-                || plan.strange
-                || !plan.direct.is_empty()
-                || !plan.back.is_empty()
+            if plan.op.is_some() || plan.strange || !plan.direct.is_empty() || !plan.back.is_empty()
             {
                 calls.insert(id, Rc::new(plan));
             }

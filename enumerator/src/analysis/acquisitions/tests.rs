@@ -366,7 +366,9 @@ fn what_is_called_back_may_release() {
 
 #[test]
 fn many_callers_get_back_what_is_theirs() {
-    let locks: Vec<String> = (0..12).map(|n| format!("m{n} = PTHREAD_MUTEX_INITIALIZER")).collect();
+    let locks: Vec<String> = (0..12)
+        .map(|n| format!("m{n} = PTHREAD_MUTEX_INITIALIZER"))
+        .collect();
     let calls: String = (0..12)
         .map(|n| format!("lock(&m{n}); g(); lock(&c); unlock(&c); unlock(&m{n});"))
         .collect();
@@ -378,14 +380,19 @@ fn many_callers_get_back_what_is_theirs() {
     let all = facts.acquisitions(&module);
     let of = |name: &str| -> Vec<&Acquisition> {
         let rows = all.rows.iter();
-        rows.filter(|row| named(&module, &row.locks) == name).collect()
+        rows.filter(|row| named(&module, &row.locks) == name)
+            .collect()
     };
     let held: Vec<usize> = of("c").iter().map(|row| row.held.len()).collect();
     assert_eq!(held, [1; 12], "each holds its own lock only");
     let sure = |row: &&Acquisition| row.held.iter().all(|hold| hold.must);
     assert!(of("c").iter().all(sure));
     let most = of("b").iter().map(|row| row.held.len()).max();
-    assert_eq!(most, Some(4), "the last four ways into the function are one");
+    assert_eq!(
+        most,
+        Some(4),
+        "the last four ways into the function are one"
+    );
 }
 
 #[test]

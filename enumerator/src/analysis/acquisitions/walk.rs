@@ -258,7 +258,9 @@ impl<'a> Walk<'a> {
         let mut exit: Option<State> = None;
         let mut blocks = BTreeSet::from([(0, BlockId(0))]);
         while let Some((_, block)) = blocks.pop_first() {
-            let entered = before[block.index()].clone().expect("a state to begin with");
+            let entered = before[block.index()]
+                .clone()
+                .expect("a state to begin with");
             let here = &plan.blocks[block.index()];
             let Some(state) = self.block(context, function, &plan, block, entered) else {
                 continue;
@@ -300,10 +302,7 @@ impl<'a> Walk<'a> {
             .filter(|(_, passed)| concerned(passed))
             .map(|(caller, _)| *caller)
             .collect();
-        again.extend(
-            self.callbacks
-                .changed(context, &self.contexts, &self.names),
-        );
+        again.extend(self.callbacks.changed(context, &self.contexts, &self.names));
         for caller in again {
             self.enqueue(caller);
         }
@@ -490,12 +489,7 @@ impl<'a> Walk<'a> {
 
     /// What is held after a call, in the caller's words: what the caller held and the function left alone or may have, and what the
     /// function took.
-    fn after(
-        &mut self,
-        state: &State,
-        exit: &State,
-        addresses: &BTreeMap<u32, Address>,
-    ) -> State {
+    fn after(&mut self, state: &State, exit: &State, addresses: &BTreeMap<u32, Address>) -> State {
         let plain = |(id, grip)| (self.names.plain(id), id, grip);
         let mut mine: Vec<(HeldId, HeldId, Grip)> = state.iter().map(plain).collect();
         mine.sort_unstable();

@@ -161,7 +161,9 @@ mod tests {
             assert_eq!(fresh.iter().collect::<BTreeSet<_>>(), &c | &new);
             assert_eq!(fresh.remove_all(&make(&b)), !(&c | &new).is_disjoint(&b));
             assert_eq!(fresh.iter().collect::<BTreeSet<_>>(), &(&c | &new) - &b);
-            assert!((0..700).all(|item| fresh.contains(item) == fresh.iter().any(|one| one == item)));
+            assert!(
+                (0..700).all(|item| fresh.contains(item) == fresh.iter().any(|one| one == item))
+            );
         }
     }
 }

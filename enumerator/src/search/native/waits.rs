@@ -73,7 +73,7 @@ fn branch_reads(module: &Module, facts: &Facts, func: FuncId, block: BlockId, re
         let instr = &function.instrs[id];
         read.add_all(&facts.instr_effects(module, func, id).refs);
         if instr.call().is_some() {
-            for target in facts.run_by(func, id) {
+            for &target in facts.run_by(func, id) {
                 read.add_all(&facts.effects(target).refs);
             }
         }

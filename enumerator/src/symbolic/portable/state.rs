@@ -237,6 +237,8 @@ impl Encoder<'_, '_> {
             threads,
             path,
             outside,
+            // Terms are counted afresh where this is read.
+            outside_since: _,
             keys,
             options,
         } = state;
