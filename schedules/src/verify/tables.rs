@@ -196,10 +196,11 @@ fn plan(archive: &Archive, problems: &mut Problems) {
         }
     }
     for step in &archive.steps {
-        if let Next::Late { site, .. } = step.next {
-            if !is_primitive(site) && !callbacks.contains(&site) {
-                need(&decisions, site, "a late decision");
-            }
+        if let Next::Late { site, .. } = step.next
+            && !is_primitive(site)
+            && !callbacks.contains(&site)
+        {
+            need(&decisions, site, "a late decision");
         }
     }
 }
