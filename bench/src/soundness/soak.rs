@@ -187,7 +187,11 @@ fn one(
     let note = format!("seed {seed}, level {}", level as u32);
     let subject = Subject::of_worlds(&program, worlds, &note, seed, plan.inputs);
     let mut subject = subject;
-    if plan.edits_every.is_some_and(|every| turn.is_multiple_of(every)) && !is_wide {
+    if plan
+        .edits_every
+        .is_some_and(|every| turn.is_multiple_of(every))
+        && !is_wide
+    {
         subject.edited = edited(&program, &note, seed);
     }
     let mut effort = plan.effort.clone();
