@@ -36,7 +36,7 @@ impl Engine<'_> {
         }
     }
 
-    fn call_function(
+    pub(super) fn call_function(
         &mut self,
         state: &mut State,
         slot: usize,
@@ -122,58 +122,6 @@ impl Engine<'_> {
         let to = self.pointer(object, 0);
         self.copy_bytes(state, (func, id), to, pointer, size);
         Val::Scalar(to)
-    }
-
-    fn call_pointer(
-        &mut self,
-        state: &mut State,
-        slot: usize,
-        at: At,
-        pointer: &Value,
-        call: &Call,
-    ) -> Option<Stop> {
-        let target = self.scalar(state, slot, pointer, &Type::Ptr);
-        let mut functions = Vec::new();
-        let mut known = true;
-        for target in self.resolve(target) {
-            match target.place {
-                Place::Object(object, _) => match self.objects.info(object).kind {
-                    AbstractObject::Function(function) => functions.push(function),
-                    _ => known = false,
-                },
-                Place::Null => {}
-                Place::Unknown(_) => known = false,
-            }
-        }
-        if !known {
-            let callees = self.facts.callees(at.0, at.1);
-            if callees.unknown {
-                return Some(Stop::Gap(format!(
-                    "nobody knows which function is called at {}",
-                    self.place(at.0, at.1)
-                )));
-            }
-            functions = callees.known.clone();
-        }
-        functions.sort_unstable();
-        functions.dedup();
-        if let [only] = functions.as_slice() {
-            return self.call_function(state, slot, at, *only, call);
-        }
-        let facts = self.facts;
-        let silent = |callee: &FuncId| facts.effects(*callee).sync == SyncEffect::None;
-        if functions.iter().all(silent) {
-            for callee in &functions {
-                self.forget_callee(state, at, *callee);
-            }
-            self.return_unknown(state, slot, at, "a function pointer");
-            return None;
-        }
-        Some(Stop::Gap(format!(
-            "the function called at {} is one of {}, and some of them synchronize",
-            self.place(at.0, at.1),
-            functions.len()
-        )))
     }
 
     pub(super) fn forget_callee(&mut self, state: &mut State, at: At, callee: FuncId) {

@@ -14,6 +14,7 @@ pub mod engine;
 mod exits;
 pub mod expr;
 mod floats;
+mod indirect;
 mod intrinsics;
 mod learn;
 mod libc;
