@@ -11,9 +11,7 @@ use super::floats::{fold_cast, fold_compare, fold_float};
 use super::memory::{Place, bits};
 use super::state::{State, Val};
 use crate::analysis::AbstractObject;
-use crate::model::{
-    BinOp, CastOp, Cmp, FuncId, GepTerm, Instr, InstrId, InstrKind, RmwOp, Type, Value,
-};
+use crate::model::{BinOp, CastOp, Cmp, FuncId, GepTerm, Instr, InstrId, InstrKind, Type, Value};
 use crate::planted::most_targets;
 
 impl Engine<'_> {
@@ -206,7 +204,7 @@ impl Engine<'_> {
     }
 
     /// A value that other threads or devices may change at any time.
-    fn changeable(&mut self, at: (FuncId, InstrId), ty: &Type) -> Val {
+    pub(super) fn changeable(&mut self, at: (FuncId, InstrId), ty: &Type) -> Val {
         let site = self.module.functions[at.0].instrs[at.1].site;
         let name = self.value_name(at.0, at.1);
         self.fresh(ty, || Origin::External {
@@ -234,7 +232,14 @@ impl Engine<'_> {
         pointer
     }
 
-    fn binary(&mut self, at: (FuncId, InstrId), op: BinOp, a: &Val, b: &Val, ty: &Type) -> Val {
+    pub(super) fn binary(
+        &mut self,
+        at: (FuncId, InstrId),
+        op: BinOp,
+        a: &Val,
+        b: &Val,
+        ty: &Type,
+    ) -> Val {
         match (a, b, ty) {
             (Val::Aggregate(a), Val::Aggregate(b), Type::Vector(element, _)) => {
                 let pairs = a.iter().zip(b.iter());
@@ -538,27 +543,6 @@ impl Engine<'_> {
         }
     }
 
-    /// Compare and exchange, undisturbed.
-    #[expect(clippy::too_many_arguments, reason = "an instruction's parts")]
-    fn exchange(
-        &mut self,
-        state: &mut State,
-        at: (FuncId, InstrId),
-        operand: &Value,
-        pointer: Expr,
-        expected: Expr,
-        new: Expr,
-        ty: &Type,
-    ) -> Val {
-        let Val::Scalar(old) = self.load(state, at, operand, pointer, ty) else {
-            unreachable!("words are exchanged");
-        };
-        let hit = self.icmp(Cmp::Eq, old, expected);
-        let stays = self.pool.ite(hit, new, old);
-        self.store_bytes(state, at, operand, pointer, stays);
-        Val::Aggregate(Rc::new(vec![Val::Scalar(old), Val::Scalar(hit)]))
-    }
-
     /// Something unknown is written through a pointer: a value of a type.
     pub(super) fn lose(
         &mut self,
@@ -620,50 +604,6 @@ impl Engine<'_> {
     /// May code that nobody sees know the object?
     pub(super) fn may_be_outside(&self, kind: AbstractObject) -> bool {
         kind == AbstractObject::External || self.facts.escaped(&kind)
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "an instruction's parts")]
-    fn read_modify_write(
-        &mut self,
-        state: &mut State,
-        slot: usize,
-        at: (FuncId, InstrId),
-        op: RmwOp,
-        ptr: &Value,
-        value: &Value,
-        ty: &Type,
-    ) -> Val {
-        let pointer = self.scalar(state, slot, ptr, &Type::Ptr);
-        if self.alone
-            && let Some(binary) = integer_update(op)
-        {
-            let old = self.load(state, at, ptr, pointer, ty);
-            let value = self.value(state, slot, value, ty);
-            let new = self.binary(at, binary, &old, &value, ty);
-            self.store(state, at, ptr, pointer, &new, ty);
-            return old;
-        }
-        if self.alone && op == RmwOp::Xchg {
-            let old = self.load(state, at, ptr, pointer, ty);
-            let value = self.value(state, slot, value, ty);
-            self.store(state, at, ptr, pointer, &value, ty);
-            return old;
-        }
-        // Which thread comes first is not ordered by anything: any value may come out, and any may stay.
-        self.lose(state, at, ptr, pointer, ty);
-        self.changeable(at, ty)
-    }
-}
-
-/// The operation of an update that is one.
-fn integer_update(op: RmwOp) -> Option<BinOp> {
-    match op {
-        RmwOp::Add => Some(BinOp::Add),
-        RmwOp::Sub => Some(BinOp::Sub),
-        RmwOp::And => Some(BinOp::And),
-        RmwOp::Or => Some(BinOp::Or),
-        RmwOp::Xor => Some(BinOp::Xor),
-        _ => None,
     }
 }
 

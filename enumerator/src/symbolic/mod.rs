@@ -5,6 +5,7 @@
 //! schedules.
 
 pub mod alone;
+mod atomics;
 mod callbacks;
 mod calls;
 mod compute;
