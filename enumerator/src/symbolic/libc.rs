@@ -480,6 +480,14 @@ impl Engine<'_> {
                 Some(self.order(a.cmp(&b), at))
             }
             _ => {
+                if let Some(value) = self.text_function(state, slot, at, name, call) {
+                    self.finish(state, slot, Some(value));
+                    return Some(None);
+                }
+                if let Some(value) = self.known_number(state, slot, at, name, call) {
+                    self.finish(state, slot, Some(value));
+                    return Some(None);
+                }
                 let ty = &self.module.functions[at.0].instrs[at.1].ty;
                 let root = super::intrinsics::exact_function(name)?;
                 Some(self.known_intrinsic(state, slot, root, call, ty)?)
@@ -490,7 +498,7 @@ impl Engine<'_> {
     }
 
     /// The sign of a comparison is certain, the number is not.
-    fn order(&mut self, order: Ordering, at: At) -> Val {
+    pub(super) fn order(&mut self, order: Ordering, at: At) -> Val {
         let (low, high) = match order {
             Ordering::Equal => return self.word(32, 0),
             Ordering::Less => (1 << 31, u32::MAX.into()),
@@ -548,7 +556,7 @@ impl Engine<'_> {
     }
 
     /// The one place in one object to which a pointer points.
-    fn exact_place(&mut self, pointer: Expr) -> Option<(super::memory::ObjId, u64)> {
+    pub(super) fn exact_place(&mut self, pointer: Expr) -> Option<(super::memory::ObjId, u64)> {
         match self.resolve(pointer).as_slice() {
             [only] => match only.place {
                 Place::Object(object, offset) => {

@@ -30,3 +30,4 @@ mod repeats;
 pub mod run;
 pub mod solver;
 pub mod state;
+mod texts;
