@@ -165,7 +165,7 @@ impl<'s, 'g> Crew<'s, 'g> {
         if let Some(outcome) = self.known(wanted, &task) {
             return Ok(outcome);
         }
-        let mut tasks = vec![(wanted, task)];
+        let mut tasks = vec![(wanted, task.clone())];
         for task in ahead {
             let digest = Digest::of(self.ground, &task);
             tasks.push((digest, task));
@@ -181,8 +181,18 @@ impl<'s, 'g> Crew<'s, 'g> {
                 self.begin(digest, task)?;
             }
             let (digest, outcome) = self.done.1.recv().expect("a thread is at work");
-            self.running.retain(|running| running.digest != digest);
+            let ended = (self.running.iter()).position(|running| running.digest == digest);
+            let ended = self
+                .running
+                .remove(ended.expect("only what runs can be done"));
             let outcome = outcome.map_err(damaged)?;
+            // What was abandoned in the middle may be wanted again.
+            if outcome.cut && ended.abandoned.load(Ordering::Relaxed) {
+                if digest == wanted {
+                    self.begin(wanted, task.clone())?;
+                }
+                continue;
+            }
             if digest == wanted {
                 return Ok(outcome);
             }
