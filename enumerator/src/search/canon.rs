@@ -578,7 +578,8 @@ impl Joiner<'_, '_> {
         pool.support(conjunct).len() > 1 && pool.reachable_from(&[conjunct]).iter().all(plain)
     }
 
-    /// Where a value was a constant and is the next one, what is said of the old constant may be meant of the value less the step.
+    /// Where a value was a constant and is the next one, what is said of the old constant may be meant of the value less the step, and what is
+    /// said of the number above, as in `n < 2` for `n <= 1`, of the value and one.
     fn name_first_steps(&mut self, names: &mut BTreeMap<Expr, Expr>) {
         for (&(x, y), &symbol) in &self.symbols {
             let pool = &mut self.engine.pool;
@@ -588,6 +589,12 @@ impl Joiner<'_, '_> {
             let step = pool.bin(BinOp::Sub, y, x);
             let before = pool.bin(BinOp::Sub, symbol, step);
             names.entry(x).or_insert(before);
+            let one = pool.constant(pool.width(y), 1);
+            let (above, after) = (
+                pool.bin(BinOp::Add, y, one),
+                pool.bin(BinOp::Add, symbol, one),
+            );
+            names.entry(above).or_insert(after);
         }
     }
 
