@@ -109,8 +109,8 @@ pub struct Engine<'m> {
     globals: BTreeMap<GlobalId, ObjId>,
     /// Loops that are being executed step by step, outermost first.
     pub(super) attempts: Vec<Attempt>,
-    /// Loops that were tried in vain.
-    pub(super) hopeless: BTreeMap<(FuncId, LoopId), u32>,
+    /// Steps of loops that were executed in vain.
+    pub(super) wasted: BTreeMap<(FuncId, LoopId), u64>,
     /// Do the blocks from here on neither synchronize nor come back?
     pub(super) silent_ends: BTreeMap<(FuncId, BlockId, bool), bool>,
 }
@@ -154,7 +154,7 @@ impl<'m> Engine<'m> {
             running: 0,
             globals: BTreeMap::new(),
             attempts: Vec::new(),
-            hopeless: BTreeMap::new(),
+            wasted: BTreeMap::new(),
             silent_ends: BTreeMap::new(),
         }
     }
