@@ -235,7 +235,7 @@ impl Explorer<'_, '_> {
             summaries: counters.summaries,
             skipped_calls: counters.skipped_calls,
             queries: self.engine.solver.statistics().queries,
-            needless: self.builder.needless_decisions(),
+            needless: self.tally.needless + self.builder.needless_decisions(),
             ..self.tally
         };
         let worlds = self.epochs.worlds();
