@@ -239,6 +239,13 @@ pub(crate) fn conclude(choices: &Choices, found: &Found, path: &Path) -> Verdict
     verdict
 }
 
+/// What an enumeration may take without `--memory`: three quarters of what the machine has to give when it begins. A search that grows without
+/// end then ends in an archive that says so, and not in a killed process.
+fn most_memory() -> Option<u64> {
+    let kilobytes = crate::doctor::machine::free_memory()?;
+    Some(kilobytes / 4 * 3 * 1024)
+}
+
 /// Runs the enumerator, with progress; `archive` is where its result will be.
 pub(crate) fn enumerate(
     prepared: &Bitcode,
@@ -259,7 +266,7 @@ pub(crate) fn enumerate(
         name: name.to_owned(),
         time_limit: choices.time_limit,
         ideas: choices.ideas,
-        memory_limit: choices.memory_limit,
+        memory_limit: choices.memory_limit.or_else(most_memory),
         jobs: choices.jobs,
         store: Some(store),
     };
