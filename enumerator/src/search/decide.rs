@@ -79,14 +79,18 @@ impl Explorer<'_, '_> {
                 return step;
             }
             if !self.marked.is_told(&branch) {
-                if self.closing && !self.marked.decisions.contains(&branch) {
-                    return self.closing_leaf(&mut path, branch);
-                }
                 if let Some(step) = self.agreed(&path, slot, &outcomes, branch) {
                     return step;
                 }
+                if self.closing && !self.marked.decisions.contains(&branch) {
+                    return self.closing_leaf(&mut path, branch);
+                }
                 self.found.decisions.insert(branch);
             }
+        }
+        if !self.options.ideas.late {
+            let at = Some(SiteRef::Instr(branch.0, branch.1));
+            return self.gap_leaf(&mut path, at, "it cannot be decided when the epoch begins");
         }
         self.tally.late += 1;
         let fragment = self.fragment(&mut path.world);

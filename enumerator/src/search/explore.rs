@@ -10,7 +10,7 @@ use super::bounds::Limits;
 use super::live::Live;
 use super::marked::Branch;
 use super::outcome::{Outcome, Start, Tally, Task};
-use super::{Explorer, Path, assume, schedule};
+use super::{Explorer, Path, assume};
 use crate::Options;
 use crate::analysis::Facts;
 use crate::analysis::relevance::Relevance;
@@ -67,7 +67,7 @@ impl<'g> Ground<'g> {
     {
         Explorer {
             engine: self.engine(task),
-            builder: ArchiveBuilder::new(Program::default()),
+            builder: self.builder(Program::default()),
             found: (*task.marked).clone(),
             marked: &task.marked,
             options: self.options,
@@ -92,10 +92,18 @@ impl<'g> Ground<'g> {
         }
     }
 
+    /// Where trees are put together.
+    pub(super) fn builder(self, program: Program) -> ArchiveBuilder {
+        let mut builder = ArchiveBuilder::new(program);
+        builder.keeps_copies = !self.options.ideas.sharing;
+        builder
+    }
+
     fn engine(self, task: &Task) -> Engine<'g> {
         let mut engine = Engine::new(self.module, self.facts);
         engine.relevance = self.relevance;
         engine.merging = self.options.ideas.merging;
+        engine.equalities = self.options.ideas.joins;
         let (marked, markers) = (&task.marked, self.facts.all_markers());
         engine.markers = markers.possible.clone();
         if marked.short_epochs {
@@ -143,7 +151,7 @@ impl Explorer<'_, '_> {
             fresh: vec![false],
             visits: BTreeMap::new(),
             decisions: 0,
-            policy: schedule::POLICIES[0],
+            strategy: self.options.strategy,
         }
     }
 
@@ -210,7 +218,7 @@ impl Explorer<'_, '_> {
             fresh: vec![true; slots],
             visits: BTreeMap::new(),
             decisions: 0,
-            policy: schedule::POLICIES[0],
+            strategy: self.options.strategy,
         });
         self.define(epoch, root);
     }

@@ -70,6 +70,8 @@ pub struct Engine<'m> {
     /// Join the sides of a silent branch where they meet; else the caller chooses one. Inside loops that are tried as a whole the
     /// sides are always joined, so that trying them ends.
     pub merging: bool,
+    /// Do joins between epochs keep what is equal on every way in?
+    pub equalities: bool,
     pub budget: Budget,
     /// A run that would go on for longer stops with a gap.
     pub most_steps: u64,
@@ -132,6 +134,7 @@ impl<'m> Engine<'m> {
             facts,
             relevance: None,
             merging: true,
+            equalities: true,
             budget: Budget::USUAL,
             most_steps: u64::MAX,
             alone: false,
