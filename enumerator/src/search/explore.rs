@@ -19,6 +19,7 @@ use crate::symbolic::engine::Engine;
 use crate::symbolic::expr::{Origin, ShadowRegister};
 use crate::symbolic::portable::{Malformed, Names};
 use crate::symbolic::state::{State, Val};
+use crate::symbolic::undefined::Suspicions;
 use crate::threads::World;
 use crate::threads::portable;
 use crate::threads::trail::SiteRef;
@@ -46,6 +47,7 @@ impl<'g> Ground<'g> {
         abandoned: &dyn Fn() -> bool,
     ) -> Result<Outcome, Malformed> {
         let mut explorer = self.explorer(task, abandoned);
+        explorer.engine.suspicions = Suspicions::default();
         match &task.start {
             Start::Main => explorer.first_epoch(self.main, self.assumed),
             Start::World(bytes) => {
@@ -250,6 +252,9 @@ impl Explorer<'_, '_> {
         let ends = worlds
             .map(|world| portable::encode(&self.engine, world))
             .collect();
+        if !self.restart && !self.cut {
+            self.tell_undefined();
+        }
         let function = |id: &FuncId| self.engine.module.functions[*id].name.clone();
         let touched = self.engine.touched.iter().map(function).collect();
         Outcome {

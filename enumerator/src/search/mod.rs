@@ -26,6 +26,7 @@ mod refuse;
 mod schedule;
 mod settle;
 mod store;
+mod undefined;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;

@@ -99,6 +99,10 @@ pub struct Engine<'m> {
     pub markers: std::collections::BTreeSet<(FuncId, BlockId)>,
     /// Results of floating-point operations by operation and operands: the same operation on the same values gives the same.
     pub(super) floats: std::collections::HashMap<(String, Vec<Expr>), Val>,
+    /// What may be undefined behaviour.
+    pub suspicions: super::undefined::Suspicions,
+    /// Something was freed somewhere.
+    pub(super) frees: bool,
     /// Functions that a thread was in.
     pub touched: std::collections::BTreeSet<FuncId>,
     /// What stores may write, as far as it was asked.
@@ -151,6 +155,8 @@ impl<'m> Engine<'m> {
             told: Default::default(),
             markers: Default::default(),
             floats: Default::default(),
+            suspicions: super::undefined::Suspicions::none(),
+            frees: false,
             touched: Default::default(),
             written: BTreeMap::new(),
             repeats: Default::default(),
@@ -355,8 +361,8 @@ impl<'m> Engine<'m> {
             Const::Float { width, bits } => self.pool.constant(*width, *bits),
             Const::Zero => self.pool.constant(width.unwrap_or(64), 0),
             Const::Undef | Const::Aggregate(_) => {
-                let why = "an undefined value".to_owned();
-                self.pool.symbol(width.unwrap_or(64), Origin::Fresh { why })
+                let origin = Origin::undefined_value();
+                self.pool.symbol(width.unwrap_or(64), origin)
             }
             Const::Expr {
                 op,

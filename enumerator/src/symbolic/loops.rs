@@ -272,6 +272,8 @@ impl Engine<'_> {
     ) -> bool {
         let module = self.module;
         let function = &module.functions[func];
+        // Whether the loop ever comes to this exit is not known: what is accessed before it proves nothing.
+        let was_off = self.suspicions.switch(true);
         for (register, instr) in function.block_instrs(from) {
             if !is_pure(&instr.kind) {
                 continue;
@@ -280,6 +282,7 @@ impl Engine<'_> {
                 state.frame_mut(slot).regs[register.0 as usize] = Some(value);
             }
         }
+        self.suspicions.switch(was_off);
         let frame = state.frame_mut(slot);
         frame.block = from;
         frame.next = function.terminator(from);
