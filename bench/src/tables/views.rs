@@ -322,7 +322,10 @@ fn waits(records: &[Record]) -> Table {
 }
 
 fn micro(records: &[Record]) -> Table {
-    let mut table = Table::new("4. Micro: the runtime's own figures", &["row"]);
+    let mut table = Table::new(
+        "4. Micro: the runtime's own figures",
+        &["as `heddle-bench micro` prints them"],
+    );
     for record in of_kind(records, "micro") {
         table.row(vec![text(record, "line").to_owned()]);
     }
