@@ -13,6 +13,9 @@ use crate::builder::{ArchiveBuilder, BuildNode};
 use crate::concat::concatenate;
 use crate::primitives::NodeOp;
 
+/// Longer beginnings stay where they are: moved up decision by decision, they would take quadratic time.
+const LONG: usize = 500;
+
 /// Nodes by slot.
 type Lanes = Vec<Vec<BuildNode>>;
 
@@ -28,6 +31,9 @@ impl ArchiveBuilder {
                 self.fragment_nodes(fragment)
             })
             .collect();
+        if lanes.iter().flatten().map(Vec::len).sum::<usize>() > LONG {
+            return self.step(fragment, next);
+        }
         let counts = common(&next, &lanes);
         if counts.iter().all(|count| *count == 0) {
             return self.step(fragment, next);

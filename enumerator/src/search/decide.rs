@@ -82,6 +82,9 @@ impl Explorer<'_, '_> {
                 if let Some(step) = self.agreed(&path, slot, &outcomes, branch) {
                     return step;
                 }
+                if self.unwinding.is_some() {
+                    return self.nowhere();
+                }
                 if self.closing && !self.marked.decisions.contains(&branch) {
                     return self.closing_leaf(&mut path, branch);
                 }
@@ -131,18 +134,53 @@ impl Explorer<'_, '_> {
         if self.found.decisions.contains(&branch) {
             return None;
         }
+        let outer = self.trying.get(&branch).copied().unwrap_or(0);
+        self.trying.insert(branch, outer + 1);
+        let all = self.alike(path, slot, outcomes, branch);
+        if outer == 0 {
+            self.trying.remove(&branch);
+        } else {
+            self.trying.insert(branch, outer);
+        }
+        if all.is_none() && self.unwinding.is_none() && outer > 0 {
+            // It is behind itself, as the end of a loop is: now it is decided, from the first time on.
+            if !self.closing {
+                self.found.decisions.insert(branch);
+            }
+            self.unwinding = Some(branch);
+        } else if outer == 0 && self.unwinding == Some(branch) {
+            self.unwinding = None;
+        }
+        self.tally.needless += u64::from(all.is_some());
+        all
+    }
+
+    /// The step that follows on every way, if it is one.
+    fn alike(
+        &mut self,
+        path: &Path,
+        slot: usize,
+        outcomes: &[(u32, Expr)],
+        branch: (FuncId, InstrId),
+    ) -> Option<StepId> {
         let mut all = None;
         for (outcome, condition) in outcomes {
             let mut arm = path.clone();
             arm.decisions += 1;
             self.take(&mut arm, slot, branch, *outcome, *condition);
             let step = self.explore(arm);
-            if self.found.decisions.contains(&branch) || *all.get_or_insert(step) != step {
+            let gone = self.unwinding.is_some() || self.found.decisions.contains(&branch);
+            if gone || *all.get_or_insert(step) != step {
                 return None;
             }
         }
-        self.tally.needless += 1;
         all
+    }
+
+    /// A step that nobody will look at.
+    pub(super) fn nowhere(&mut self) -> StepId {
+        let empty = self.builder.fragment(Vec::new());
+        self.builder.step(empty, Next::Exit)
     }
 
     /// Takes one way, with a node if the branch is instrumented.

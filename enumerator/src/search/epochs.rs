@@ -272,12 +272,11 @@ impl Explorer<'_, '_> {
 }
 
 fn standing_of(world: &World, slot: usize) -> Standing {
-    let frames = world.state.threads[slot]
-        .frames
-        .iter()
-        .map(|frame| SiteRef::Instr(frame.func, frame.next))
-        .collect();
+    let frames = &world.state.threads[slot].frames;
+    // A loop may begin with a call that blocks: then one stands at one place before and behind the marker.
+    let before = frames.last().is_some_and(|frame| frame.entered.is_some());
     let waits = match &world.status[slot] {
+        Status::Ready if before => 7,
         Status::Ready => 0,
         Status::OnCond { woken: None, .. } => 1,
         Status::OnCond { .. } => 2,
@@ -286,7 +285,9 @@ fn standing_of(world: &World, slot: usize) -> Standing {
         Status::AtBarrier { .. } => 5,
         Status::Ended => 6,
     };
-    (frames, waits)
+    let frames = frames.iter();
+    let sites = frames.map(|frame| SiteRef::Instr(frame.func, frame.next));
+    (sites.collect(), waits)
 }
 
 /// The discrete part of a world.

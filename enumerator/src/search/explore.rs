@@ -84,6 +84,8 @@ impl<'g> Ground<'g> {
             limits: self.limits,
             loud: BTreeMap::new(),
             begin_contexts: Vec::new(),
+            trying: BTreeMap::new(),
+            unwinding: None,
             restart: false,
             cut: false,
             first_epoch_runs: matches!(task.start, Start::Main),

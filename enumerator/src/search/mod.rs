@@ -97,6 +97,10 @@ struct Explorer<'a, 'm> {
     loud: BTreeMap<(FuncId, InstrId, u32), u32>,
     /// Where each slot stood when the epoch began, frame by frame.
     begin_contexts: Vec<Vec<SiteRef>>,
+    /// Branches that may turn out not to matter, and how often on this path: what follows on their ways is being compared.
+    trying: BTreeMap<Branch, u32>,
+    /// The comparison at this branch is over; what lies between here and there is worthless.
+    unwinding: Option<Branch>,
     /// Something was found that makes what is explored now worthless.
     restart: bool,
     /// A limit ended some path.
@@ -119,6 +123,9 @@ pub use store::remove_store;
 impl Explorer<'_, '_> {
     /// Follows a path to its next decision or leaf.
     fn explore(&mut self, mut path: Path) -> StepId {
+        if self.unwinding.is_some() {
+            return self.nowhere();
+        }
         self.report(&path);
         if self.script.is_some() {
             return self.follow_script(path);

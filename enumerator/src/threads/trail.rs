@@ -81,10 +81,10 @@ impl Lane {
     }
 }
 
-/// Nodes by slot.
+/// Nodes by slot. Paths fork at every decision, so what a fork does not touch is shared with where it came from.
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
-    lanes: Vec<Lane>,
+    lanes: Vec<Rc<Lane>>,
     /// Nodes in all fragments of the path.
     pub length: usize,
 }
@@ -102,20 +102,20 @@ impl Trail {
     /// An empty trail of so many slots.
     pub fn with_slots(slots: usize) -> Self {
         Self {
-            lanes: vec![Lane::default(); slots],
+            lanes: vec![Rc::default(); slots],
             length: 0,
         }
     }
 
     /// Makes room for another slot.
     pub fn add_slot(&mut self) {
-        self.lanes.push(Lane::default());
+        self.lanes.push(Rc::default());
     }
 
     /// Appends a node that comes after `after`.
     pub fn add(&mut self, slot: usize, kind: NodeKind, after: &[Event]) -> Event {
-        let slots = self.lanes.len();
-        let lane = &mut self.lanes[slot];
+        let (slots, length) = (self.lanes.len(), self.length);
+        let lane = self.lane(slot);
         lane.clock.resize(slots, 0);
         let needed: Vec<&Event> = after
             .iter()
@@ -140,7 +140,7 @@ impl Trail {
             }
         }
         edges.sort_unstable();
-        if is_planted(Bug::DroppedEdge) && self.length % 3 == 2 {
+        if is_planted(Bug::DroppedEdge) && length % 3 == 2 {
             edges.clear();
         }
         for event in needed {
@@ -163,8 +163,8 @@ impl Trail {
     }
 
     /// The slot's last node as others see it.
-    fn event(&mut self, slot: usize) -> Event {
-        let lane = &mut self.lanes[slot];
+    fn event(&self, slot: usize) -> Event {
+        let lane = &self.lanes[slot];
         let passed = lane.position();
         let visible = lane.outside.first().unwrap_or(&lane.clock);
         let mut clock: Vec<u32> = visible.clone();
@@ -177,6 +177,10 @@ impl Trail {
         }
     }
 
+    fn lane(&mut self, slot: usize) -> &mut Lane {
+        Rc::make_mut(&mut self.lanes[slot])
+    }
+
     /// True inside an arm: the slot's nodes may be skipped.
     pub fn is_optional(&self, slot: usize) -> bool {
         !self.lanes[slot].outside.is_empty()
@@ -184,20 +188,20 @@ impl Trail {
 
     /// The nodes that follow may be skipped.
     pub fn open_arm(&mut self, slot: usize) {
-        let lane = &mut self.lanes[slot];
+        let lane = self.lane(slot);
         let clock = lane.clock.clone();
         lane.outside.push(clock);
     }
 
     /// The arm ends.
     pub fn close_arm(&mut self, slot: usize) {
-        let lane = &mut self.lanes[slot];
+        let lane = self.lane(slot);
         lane.clock = lane.outside.pop().expect("an arm is open");
     }
 
     /// Takes back the slot's last node, which nobody has seen.
     pub fn take_back(&mut self, slot: usize) {
-        self.lanes[slot].nodes.pop().expect("a node to take back");
+        self.lane(slot).nodes.pop().expect("a node to take back");
         self.length -= 1;
     }
 
@@ -208,14 +212,16 @@ impl Trail {
 
     /// Nodes of all slots since the last cut, with the position at which each slot's begin; the next fragment begins.
     pub fn cut(&mut self) -> Vec<(u32, Vec<PathNode>)> {
-        self.lanes
-            .iter_mut()
-            .map(|lane| {
-                let start = lane.start;
-                lane.start = lane.position();
-                (start, std::mem::take(&mut lane.nodes))
-            })
-            .collect()
+        let lanes = self.lanes.iter_mut().map(|lane| {
+            let start = lane.start;
+            if lane.nodes.is_empty() {
+                return (start, Vec::new());
+            }
+            let lane = Rc::make_mut(lane);
+            lane.start = lane.position();
+            (start, std::mem::take(&mut lane.nodes))
+        });
+        lanes.collect()
     }
 
     /// Slots so far.
