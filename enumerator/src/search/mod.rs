@@ -34,12 +34,13 @@ use std::sync::atomic::Ordering;
 use schedules::archive::{Next, StepId};
 use schedules::builder::ArchiveBuilder;
 
+use crate::Options;
+use crate::Strategy;
 use crate::model::{BlockId, FuncId, InstrId};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::run::Stop;
 use crate::threads::World;
 use crate::threads::trail::SiteRef;
-use crate::{Options, Strategy};
 use live::Live;
 use marked::{Branch, Marked};
 use outcome::Tally;
