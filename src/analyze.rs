@@ -4,8 +4,8 @@
 //! and why, what threads share, and what is external and assumed. `--skeleton` prints what remains of the program.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -13,25 +13,63 @@ use enumerator::analysis::locks::{Locks, operation};
 use enumerator::analysis::relevance::Relevance;
 use enumerator::analysis::sharing::Sharing;
 use enumerator::analysis::{Exempt, Facts, Why, library, names, skeleton};
-use enumerator::model::load::load;
+use enumerator::model::load::load_bytes;
 use enumerator::model::{Callee, FuncId, InstrId, Module};
 use schedules::primitives;
 
 use crate::Verdict;
+use crate::input::Inputs;
 
 #[derive(clap::Args)]
+#[command(
+    override_usage = "heddle analyze PROGRAM [--json|--skeleton] [--times]",
+    after_help = "\
+Options:
+      --json      prints one JSON object
+      --skeleton  prints the synchronization skeleton as pseudo-C
+      --times     prints what each analysis took, and the most memory used, to standard error
+
+Examples:
+  heddle analyze prog.c -O2
+  heddle analyze ./prog --skeleton     # a program made with `heddle cc`"
+)]
 pub(crate) struct Arguments {
-    /// The program as bitcode (`heddle extract` makes it)
-    program: PathBuf,
-    /// Prints one JSON object
-    #[arg(long, conflicts_with = "skeleton")]
-    json: bool,
-    /// Prints the synchronization skeleton as pseudo-C
-    #[arg(long)]
-    skeleton: bool,
-    /// Prints what each analysis took, and the most memory used, to standard error
-    #[arg(long)]
-    times: bool,
+    /// C sources with their compiler flags, bitcode, or one program made with `heddle cc`
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    words: Vec<OsString>,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    Json,
+    Skeleton,
+}
+
+impl Form {
+    /// Takes its options out of a command line; what is left is the compiler's.
+    fn take(words: &mut Vec<OsString>) -> Result<Self> {
+        let json = take_flag(words, "--json");
+        let skeleton = take_flag(words, "--skeleton");
+        match (json, skeleton) {
+            (false, false) => Ok(Form::Text),
+            (true, false) => Ok(Form::Json),
+            (false, true) => Ok(Form::Skeleton),
+            (true, true) => fail!(WrongUse, "either --json or --skeleton"),
+        }
+    }
+}
+
+/// Removes a word; true if it was there.
+fn take_flag(words: &mut Vec<OsString>, name: &str) -> bool {
+    let before = words.len();
+    words.retain(|word| word != name);
+    words.len() < before
 }
 
 /// Seconds by analysis.
@@ -67,23 +105,32 @@ impl Clock {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
+    let mut words = arguments.words.clone();
+    let form = Form::take(&mut words)?;
+    let times = take_flag(&mut words, "--times");
+    let inputs = Inputs::parse(&words)?;
     let mut clock = Clock::new();
-    let module = load(&arguments.program)?;
+    let prepared = inputs.prepare()?;
+    clock.lap("prepare");
+    let name = inputs.first().file_name().unwrap_or_default();
+    let module = load_bytes(&prepared.bitcode.0, &name.to_string_lossy())?;
     clock.lap("load");
     let facts = Facts::of(&module);
     clock.lap("points-to and effects");
-    if arguments.skeleton {
-        print!("{}", skeleton::print(&module, &facts));
+    if form == Form::Skeleton {
+        crate::output::print(&skeleton::print(&module, &facts))?;
         return Ok(Verdict::Fine);
     }
-    let report = Report::of(&module, &facts, &mut clock);
-    if arguments.times {
+    let report = Report {
+        opaque: prepared.opaque,
+        ..Report::of(&module, &facts, &mut clock)
+    };
+    if times {
         clock.print();
     }
-    if arguments.json {
-        println!("{}", report.json());
-    } else {
-        print!("{}", report.text());
+    match form {
+        Form::Json => crate::output::print(&format!("{}\n", report.json()))?,
+        _ => crate::output::print(&report.text())?,
     }
     Ok(Verdict::Fine)
 }
@@ -116,6 +163,8 @@ struct Report {
     exempt: Vec<(String, String, String)>,
     assumed: Vec<String>,
     unknown: Vec<String>,
+    /// Objects in the program without bitcode.
+    opaque: Vec<String>,
 }
 
 impl Report {
@@ -176,6 +225,7 @@ impl Report {
             exempt: exempt(module, facts),
             assumed,
             unknown,
+            opaque: Vec::new(),
         }
     }
 
@@ -249,6 +299,11 @@ impl Report {
             "external, nothing known (may do anything to what escapes)",
             unknown.into_iter(),
         );
+        list(
+            &mut out,
+            "without bitcode, so external",
+            self.opaque.iter().cloned(),
+        );
         out
     }
 
@@ -314,6 +369,7 @@ impl Report {
             ("shared", strings(&self.shared)),
             ("assumed", strings(&self.assumed)),
             ("unknown", strings(&self.unknown)),
+            ("opaque", strings(&self.opaque)),
         ];
         let fields: Vec<String> = fields
             .iter()

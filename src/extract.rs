@@ -16,6 +16,7 @@ use crate::vet::vet;
 use crate::wrap;
 
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// An executable, library or object made with `heddle cc`
     binary: PathBuf,
@@ -26,6 +27,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     functions: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  CC=heddle-cc make && heddle extract ./prog -o prog.bc
+  heddle extract ./prog -o prog.bc --functions   # and what is not in it, by name";
 
 /// A program and what is not in it.
 pub(crate) struct Program {

@@ -14,6 +14,7 @@ Options of the enumeration:
       --assume TEXT      an assumption on the program's inputs; may be given several times
       --time SECS        stop exploring then, and say what is missing (also --time-limit)
       --memory SIZE      stop exploring when the process takes more, and say what is missing; 512M, 4G
+                         [default: three quarters of what is free]
       --jobs N           explore on N threads [default: all cores]; the archive does not depend on it
       --store DIR        keep results there and use those of earlier runs; without it they are kept beside the
                          archive until it is written, so an enumeration that was killed goes on where it was
@@ -203,6 +204,25 @@ fn finish<T: Into<ExitCode>>(result: anyhow::Result<T>) -> ExitCode {
         Err(error) => {
             eprintln!("{}", codes::message(&error));
             ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn every_help_has_examples() {
+        let mut command = Arguments::command();
+        command.build();
+        let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
+        for one in shown.filter(|one| one.get_name() != "help") {
+            let after = one.get_after_help().map(ToString::to_string);
+            let after = after.unwrap_or_default();
+            assert!(after.contains("Examples:\n  "), "heddle {}", one.get_name());
         }
     }
 }

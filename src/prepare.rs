@@ -14,7 +14,10 @@ use crate::input::Inputs;
     override_usage = "heddle prepare PROGRAM -o PREPARED.bc [--sites]",
     after_help = "\
 Options:
-      --sites  lists every site: its stable id, its place, and the instruction"
+      --sites  lists every site: its stable id, its place, and the instruction
+
+Examples:
+  heddle prepare prog.c -O2 -o prog.bc --sites"
 )]
 pub(crate) struct Arguments {
     /// C sources with their compiler flags, bitcode, or one program made with `heddle cc`

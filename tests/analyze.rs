@@ -1,42 +1,13 @@
 //! `heddle analyze` as a user sees it: on programs of the corpus, the lists and the skeleton a person would expect.
 
-use std::path::Path;
 use std::process::Command;
 
-/// Compiles a program of the corpus as `heddle cc` prepares it and analyzes it.
-fn analyze(source: &str, option: Option<&str>) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let raw = folder.path().join("raw.bc");
-    let clean = folder.path().join("clean.bc");
-    let compiled = Command::new("clang-19")
-        .current_dir(root)
-        .args([
-            "-O1",
-            "-Xclang",
-            "-disable-llvm-passes",
-            "-g",
-            "-emit-llvm",
-            "-c",
-        ])
-        .arg(source)
-        .arg("-o")
-        .arg(&raw)
-        .status()
-        .expect("clang-19 runs");
-    assert!(compiled.success());
-    let cleaned = Command::new("opt-19")
-        .arg("-passes=always-inline,function(sroa,early-cse,simplifycfg)")
-        .arg(&raw)
-        .arg("-o")
-        .arg(&clean)
-        .status()
-        .expect("opt-19 runs");
-    assert!(cleaned.success());
+/// Runs `heddle analyze` on words in the project's folder.
+fn analyze(words: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_heddle"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
         .arg("analyze")
-        .arg(&clean)
-        .args(option)
+        .args(words)
         .output()
         .expect("heddle runs");
     assert!(output.status.success(), "{output:?}");
@@ -45,7 +16,7 @@ fn analyze(source: &str, option: Option<&str>) -> String {
 
 #[test]
 fn the_report_names_sites_locks_and_markers() {
-    let text = analyze("bench/corpus/pgrep_queue.c", None);
+    let text = analyze(&["bench/corpus/pgrep_queue.c"]);
     for line in [
         "worker (several)",
         "bench/corpus/pgrep_queue.c:78  queue_get: pthread_cond_wait(paths.more, paths.lock)  may hold paths.lock",
@@ -60,8 +31,11 @@ fn the_report_names_sites_locks_and_markers() {
 
 #[test]
 fn json_says_the_same() {
-    let text = analyze("bench/corpus/pgrep_queue.c", Some("--json"));
-    assert!(text.starts_with("{\"program\":\"clean.bc\","), "{text}");
+    let text = analyze(&["bench/corpus/pgrep_queue.c", "--json"]);
+    assert!(
+        text.starts_with("{\"program\":\"pgrep_queue.c\","),
+        "{text}"
+    );
     assert!(text.contains("\"primitive\":\"pthread_cond_wait\",\"operands\":[\"paths.more\",\"paths.lock\"],\"held\":[\"paths.lock\"]"), "{text}");
     let count = |c: char| text.chars().filter(|other| *other == c).count();
     assert_eq!(count('{'), count('}'));
@@ -70,7 +44,7 @@ fn json_says_the_same() {
 
 #[test]
 fn the_skeleton_is_what_a_person_would_write() {
-    let text = analyze("bench/corpus/blocklu.c", Some("--skeleton"));
+    let text = analyze(&["bench/corpus/blocklu.c", "-lm", "--skeleton"]);
     let factor = "\
 factor(id) {
     while (k < nblocks) {  // bench/corpus/blocklu.c:127, marker
@@ -81,4 +55,28 @@ factor(id) {
 ";
     assert!(text.contains(factor), "{text}");
     assert!(text.contains("slave(unused) {  // a thread\n"), "{text}");
+}
+
+/// Sources, their bitcode and a program made with `heddle cc` are one program.
+#[test]
+fn sources_bitcode_and_binaries_are_analyzed_alike() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let source = "tests/programs/lock_order.c";
+    let heddle = |words: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_heddle"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(words)
+            .output()
+            .expect("heddle runs");
+        assert!(output.status.success(), "{output:?}");
+    };
+    let (binary, bitcode) = (path("prog"), path("prog.bc"));
+    heddle(&["cc", "-O2", "-g", source, "-o", &binary, "-lpthread"]);
+    heddle(&["extract", &binary, "-o", &bitcode]);
+    let after_name = |text: &str| text.split_once(": ").expect("a name").1.to_owned();
+    let from_source = after_name(&analyze(&[source, "-O2", "-g"]));
+    assert!(from_source.contains("pthread_mutex_lock("), "{from_source}");
+    assert_eq!(from_source, after_name(&analyze(&[&bitcode])));
+    assert_eq!(from_source, after_name(&analyze(&[&binary])));
 }

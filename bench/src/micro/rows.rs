@@ -30,6 +30,9 @@ pub(super) struct Table<'a> {
     missed: Vec<String>,
 }
 
+/// Nanoseconds that no operation takes.
+const NOTHING: f64 = 0.2;
+
 impl<'a> Table<'a> {
     pub(super) fn new(scratch: &'a Path, times: usize) -> Self {
         Self {
@@ -61,11 +64,14 @@ impl<'a> Table<'a> {
         let ratio = pair.ratio.median();
         let (low, high) = pair.ratio.spread();
         let target = at_most.map_or(String::new(), |target| format!("{target:.1}"));
+        let (native, gated) = (pair.native.median(), pair.gated.median());
+        // Where the native program has nothing to do, there is nothing to compare with.
+        let (ratio_text, spread) = match native < NOTHING {
+            true => ("-".to_owned(), String::new()),
+            false => (format!("{ratio:.2}"), format!("{low:.2}..{high:.2}")),
+        };
         println!(
-            "{title:<44} {:>11.1} {:>11.1} {ratio:>7.2} {:>15} {target:>8}",
-            pair.native.median(),
-            pair.gated.median(),
-            format!("{low:.2}..{high:.2}"),
+            "{title:<44} {native:>11.1} {gated:>11.1} {ratio_text:>7} {spread:>15} {target:>8}"
         );
         if at_most.is_some_and(|target| ratio > target) {
             self.missed.push(title.to_owned());

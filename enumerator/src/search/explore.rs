@@ -10,7 +10,7 @@ use super::bounds::Limits;
 use super::live::Live;
 use super::marked::Branch;
 use super::outcome::{Outcome, Start, Tally, Task};
-use super::{Explorer, Path, assume, schedule};
+use super::{Explorer, Path, assume};
 use crate::Options;
 use crate::analysis::Facts;
 use crate::analysis::relevance::Relevance;
@@ -69,7 +69,7 @@ impl<'g> Ground<'g> {
     {
         Explorer {
             engine: self.engine(task),
-            builder: ArchiveBuilder::new(Program::default()),
+            builder: self.builder(Program::default()),
             found: (*task.marked).clone(),
             marked: &task.marked,
             options: self.options,
@@ -94,10 +94,18 @@ impl<'g> Ground<'g> {
         }
     }
 
+    /// Where trees are put together.
+    pub(super) fn builder(self, program: Program) -> ArchiveBuilder {
+        let mut builder = ArchiveBuilder::new(program);
+        builder.keeps_copies = !self.options.ideas.sharing;
+        builder
+    }
+
     fn engine(self, task: &Task) -> Engine<'g> {
         let mut engine = Engine::new(self.module, self.facts);
         engine.relevance = self.relevance;
         engine.merging = self.options.ideas.merging;
+        engine.equalities = self.options.ideas.joins;
         let (marked, markers) = (&task.marked, self.facts.all_markers());
         engine.markers = markers.possible.clone();
         if marked.short_epochs {
@@ -145,7 +153,7 @@ impl Explorer<'_, '_> {
             fresh: vec![false],
             visits: BTreeMap::new(),
             decisions: 0,
-            policy: schedule::POLICIES[0],
+            strategy: self.options.strategy,
         }
     }
 
@@ -212,7 +220,7 @@ impl Explorer<'_, '_> {
             fresh: vec![true; slots],
             visits: BTreeMap::new(),
             decisions: 0,
-            policy: schedule::POLICIES[0],
+            strategy: self.options.strategy,
         });
         self.define(epoch, root);
     }
@@ -237,7 +245,7 @@ impl Explorer<'_, '_> {
             summaries: counters.summaries,
             skipped_calls: counters.skipped_calls,
             queries: self.engine.solver.statistics().queries,
-            needless: self.builder.needless_decisions(),
+            needless: self.tally.needless + self.builder.needless_decisions(),
             ..self.tally
         };
         let worlds = self.epochs.worlds();

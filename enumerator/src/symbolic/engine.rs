@@ -70,6 +70,8 @@ pub struct Engine<'m> {
     /// Join the sides of a silent branch where they meet; else the caller chooses one. Inside loops that are tried as a whole the
     /// sides are always joined, so that trying them ends.
     pub merging: bool,
+    /// Do joins between epochs keep what is equal on every way in?
+    pub equalities: bool,
     pub budget: Budget,
     /// A run that would go on for longer stops with a gap.
     pub most_steps: u64,
@@ -113,8 +115,8 @@ pub struct Engine<'m> {
     globals: BTreeMap<GlobalId, ObjId>,
     /// Loops that are being executed step by step, outermost first.
     pub(super) attempts: Vec<Attempt>,
-    /// Loops that were tried in vain.
-    pub(super) hopeless: BTreeMap<(FuncId, LoopId), u32>,
+    /// Steps of loops that were executed in vain.
+    pub(super) wasted: BTreeMap<(FuncId, LoopId), u64>,
     /// Do the blocks from here on neither synchronize nor come back?
     pub(super) silent_ends: BTreeMap<(FuncId, BlockId, bool), bool>,
 }
@@ -136,6 +138,7 @@ impl<'m> Engine<'m> {
             facts,
             relevance: None,
             merging: true,
+            equalities: true,
             budget: Budget::USUAL,
             most_steps: u64::MAX,
             alone: false,
@@ -160,7 +163,7 @@ impl<'m> Engine<'m> {
             running: 0,
             globals: BTreeMap::new(),
             attempts: Vec::new(),
-            hopeless: BTreeMap::new(),
+            wasted: BTreeMap::new(),
             silent_ends: BTreeMap::new(),
         }
     }

@@ -10,7 +10,7 @@ use schedules::ids::Id;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::model::dump::normalized;
-use crate::model::{BlockId, Callee, FuncId, Instr, InstrId, InstrKind, Module};
+use crate::model::{Block, BlockId, Callee, FuncId, Function, Instr, InstrId, InstrKind, Module};
 
 /// Fills ids in where the module has none at all, and the entry site of every function.
 pub(super) fn complete(module: &mut Module) {
@@ -29,6 +29,23 @@ pub(super) fn complete(module: &mut Module) {
         }
         let function = &mut module.functions[func];
         function.entry_site = function.instrs[InstrId(0)].site;
+        place_sites(function);
+    }
+}
+
+/// A site without a place (a loop's header often begins with what the compiler made up) stands where its block goes on.
+fn place_sites(function: &mut Function) {
+    for block in function.blocks.ids() {
+        let Block { first, len, .. } = function.blocks[block];
+        let mut next = None;
+        for id in (first.0..first.0 + len).rev().map(InstrId) {
+            let instr = &mut function.instrs[id];
+            if instr.position.line != 0 {
+                next = Some(instr.position.clone());
+            } else if let (true, Some(position)) = (instr.site != 0, &next) {
+                instr.position = position.clone();
+            }
+        }
     }
 }
 

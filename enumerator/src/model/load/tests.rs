@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 
 use crate::model::testing::{compile, func, refusal};
-use crate::model::{dump, layout};
+use crate::model::{InstrKind, dump, layout};
 
 /// Dumps one function of a program.
 #[track_caller]
@@ -28,7 +28,7 @@ fn loops_have_names_and_lines() {
               b0: 
                 i0 br b1 ; test.c:4:18
               b1: b0 b2
-                i1 i32 = phi b0: 0:32, b2: %i5 ; total
+                i1 i32 = phi b0: 0:32, b2: %i5 ; total, test.c:4:0
                 i2 i32 = phi b0: 0:32, b2: %i6 ; i, test.c:4:0
                 i3 i1 = icmp Slt i32 %i2, %arg0 ; test.c:4:31
                 i4 br %i3 ? b2 : b3 ; test.c:4:13
@@ -92,7 +92,7 @@ fn calls_of_every_kind() {
         expect![[r#"
             define f0 call(ptr f, ptr b, i32 n, ...) i32 ; test.c:6
               b0: 
-                i0 ptr = alloca 24 x 1:32 ; list
+                i0 ptr = alloca 24 x 1:32 ; list, test.c:7:13
                 i1 call llvm.lifetime.start.p0(24:64, %i0) ; test.c:7:13
                 i2 call llvm.va_start.p0(%i0) ; test.c:8:13
                 i3 i32 = load %i0 ; test.c:9:25
@@ -183,7 +183,7 @@ fn atomics_and_wide_integers() {
         expect![[r#"
             define f0 wide(i64, i64) {i64 i64}:16 ; test.c:4
               b0: 
-                i0 i128 = ZExt i64 %arg1
+                i0 i128 = ZExt i64 %arg1 ; test.c:6:13
                 i1 i128 = Shl %i0, 64:128
                 i2 i128 = ZExt i64 %arg0
                 i3 i128 = Or %i1, %i2 ; x
@@ -364,4 +364,21 @@ fn stable_ids_survive_unrelated_edits() {
     assert_eq!(before.len(), 4);
     let unique: std::collections::BTreeSet<u64> = before.iter().copied().collect();
     assert_eq!(unique.len(), 4);
+}
+
+/// A loop's header begins with values that the compiler joined: these have no line of their own.
+#[test]
+fn sites_that_the_compiler_made_up_stand_where_their_block_goes_on() {
+    let module = compile(
+        "int f(int);\nvoid work(int n) {\n  int i = 0;\n  do {\n    i = f(i);\n  } while (i < n);\n}",
+    );
+    let function = &module.functions[func(&module, "work")];
+    let joined: Vec<u32> = function
+        .instrs
+        .rows()
+        .iter()
+        .filter(|instr| matches!(instr.kind, InstrKind::Phi(_)) && instr.site != 0)
+        .map(|instr| instr.position.line)
+        .collect();
+    assert_eq!(joined, [5]);
 }

@@ -9,11 +9,15 @@
 //! | create, join of an ended thread, detach, leaving a full barrier | nobody can take it back |
 //! | init, destroy | nobody may use the object at that time |
 //! | unlock, post | others can only wait for it; not local if the program tries locks or looks at counts |
+//! | waits and wake-ups of a condition variable that is used as a monitor's | see [`super::monitors`]; the same exception |
+
+use std::rc::Rc;
 
 use schedules::primitives::{Arg, NodeOp, PRIMITIVES, lookup};
 
 use super::super::schedule::Try;
 use super::super::{Advance, Explorer, Path};
+use super::monitors::Monitors;
 use super::script::Step;
 use crate::model::Module;
 use crate::symbolic::expr::Expr;
@@ -31,6 +35,17 @@ const MANY_DECISIONS: usize = 200;
 pub(super) struct Situation {
     pub(super) path: Path,
     pub(super) names: Vec<u32>,
+    pub(super) monitors: Rc<Monitors>,
+}
+
+impl Situation {
+    pub(super) fn beginning(path: Path, monitors: Rc<Monitors>) -> Self {
+        Self {
+            path,
+            names: Vec::new(),
+            monitors,
+        }
+    }
 }
 
 /// What a situation came to when all local moves were made.
@@ -90,7 +105,7 @@ impl Explorer<'_, '_> {
                     if let Some(same) = self.undecided_object(&mut at.path, slot) {
                         return Settled::Alias { same };
                     }
-                    if !self.is_local(&at.path, slot) {
+                    if !self.is_local(at, slot) {
                         break;
                     }
                     match self.named_move(at, slot, false) {
@@ -173,19 +188,47 @@ impl Explorer<'_, '_> {
             .then(|| format!("a path has more than {MANY_DECISIONS} decisions"))
     }
 
-    fn is_local(&self, path: &Path, slot: usize) -> bool {
-        let world = &path.world;
+    fn is_local(&mut self, at: &mut Situation, slot: usize) -> bool {
+        let world = &at.path.world;
         match &world.status[slot] {
             Status::Ended | Status::OnCond { .. } => false,
             Status::AtBarrier { released, .. } => released.is_some(),
             Status::Ready if !world.threads[slot].started => true,
-            Status::Ready => match &path.stops[slot] {
-                Some(Stop::Sync { primitive }) => {
-                    self.is_local_operation(PRIMITIVES[usize::from(*primitive)].op)
-                }
+            Status::Ready => match &at.path.stops[slot] {
+                Some(Stop::Sync { primitive }) => match PRIMITIVES[usize::from(*primitive)].op {
+                    NodeOp::CondWait | NodeOp::CondSignal | NodeOp::CondBroadcast => {
+                        self.is_in_monitor(at, slot)
+                    }
+                    op => self.is_local_operation(op),
+                },
                 _ => true,
             },
         }
+    }
+
+    /// Does the program's use of the condition variable make the wait or wake-up at which a thread stands local?
+    fn is_in_monitor(&mut self, at: &mut Situation, slot: usize) -> bool {
+        if self.looks_without_waiting {
+            return false;
+        }
+        let (func, id, instr) = self.engine.current(&at.path.world.state, slot);
+        let (world, monitors) = (&mut at.path.world, &at.monitors);
+        let waiting = || {
+            let cond = instr.call().map(|call| (&call.args[0], &call.arg_types[0]));
+            let Some((value, ty)) = cond else {
+                return usize::MAX;
+            };
+            self.engine.running = slot;
+            let address = self.engine.scalar(&mut world.state, slot, value, ty);
+            let waiters = |kind: &Kind| match kind {
+                Kind::Cond { waiters } => waiters.len(),
+                _ => usize::MAX,
+            };
+            let mut objects = world.objects.iter();
+            let known = objects.find(|object| object.address == address);
+            known.map_or(0, |object| waiters(&object.kind))
+        };
+        monitors.is_local((func, id), waiting)
     }
 
     fn is_local_operation(&self, op: NodeOp) -> bool {

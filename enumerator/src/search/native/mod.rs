@@ -17,6 +17,7 @@
 
 mod drive;
 mod key;
+mod monitors;
 mod nesting;
 mod registers;
 
@@ -29,6 +30,7 @@ mod walk;
 
 pub(super) use script::Script;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use schedules::Archive;
@@ -44,6 +46,8 @@ use crate::analysis::Facts;
 use crate::analysis::locks::Site;
 use crate::model::Module;
 use crate::symbolic::portable::Names;
+use monitors::Monitors;
+use suspect::Text;
 use walk::Cut;
 
 /// Under what the answer holds, for people.
@@ -155,19 +159,27 @@ pub(crate) fn explore(
         marked: Arc::default(),
         closing: false,
     };
+    // Looking through the text takes time: only where there is something to see.
+    let text = std::cell::OnceCell::new();
+    let text = || text.get_or_init(|| Text::of(module, facts));
+    let monitors = match monitors::are_in(module) {
+        true => Rc::new(Monitors::of(text())),
+        false => Rc::default(),
+    };
     let never = || false;
     let walk = walk::Walk::new(ground.explorer(&task, &never), limits);
-    let mut walked = walk.run(main, ground.assumed);
+    let mut walked = walk.run(main, ground.assumed, &monitors);
     let complete = walked.gaps.is_empty() && walked.cut_short.is_none();
     let reason = walked.cut_short.and_then(|cut| reason(cut, walked.states));
     walked.gaps.extend(reason.map(|reason| (reason, None)));
     let suspects = match complete {
         true => Vec::new(),
-        false => suspect::suspects(module, facts),
+        false => suspect::suspects(text()),
     };
     let orders = walked.deadlocks.iter();
+    let witness = |steps: &Vec<script::Step>| script::write(ground, steps, &monitors);
     Ok(Native {
-        witnesses: orders.map(|steps| script::write(ground, steps)).collect(),
+        witnesses: orders.map(witness).collect(),
         states: walked.states,
         complete,
         gaps: walked.gaps.into_iter().collect(),

@@ -1,6 +1,7 @@
 //! One order, written down as an archive: epoch 0 follows it into the deadlock, every other way out of a decision is not explored.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use schedules::Archive;
@@ -12,6 +13,7 @@ use super::super::marked::Marked;
 use super::super::outcome::{Start, Task};
 use super::super::{Explorer, Path};
 use super::drive::{Moved, Settled, Situation, looks_without_waiting};
+use super::monitors::Monitors;
 use crate::threads::Status;
 
 /// One step of an order.
@@ -34,12 +36,14 @@ pub(in crate::search) struct Script {
     steps: VecDeque<Step>,
     /// For each open decision: which of its ways that are still to be explored belong to the order.
     ways: Vec<VecDeque<bool>>,
+    /// Those with which the order was found: the same moves are local.
+    monitors: Rc<Monitors>,
 }
 
 const OFF_THE_WAY: &str = "only the way into the deadlock is written down";
 
 /// The archive of an order.
-pub(super) fn write(ground: Ground<'_>, steps: &[Step]) -> Archive {
+pub(super) fn write(ground: Ground<'_>, steps: &[Step], monitors: &Rc<Monitors>) -> Archive {
     let mut task = Task {
         start: Start::Main,
         marked: Arc::default(),
@@ -53,6 +57,7 @@ pub(super) fn write(ground: Ground<'_>, steps: &[Step]) -> Archive {
         explorer.script = Some(Script {
             steps: steps.iter().copied().collect(),
             ways: Vec::new(),
+            monitors: monitors.clone(),
         });
         explorer.first_epoch(ground.main, ground.assumed);
         let outcome = explorer.outcome();
@@ -79,10 +84,8 @@ impl Explorer<'_, '_> {
         if self.next_way() == Some(false) {
             return self.gap_leaf(&mut path, None, OFF_THE_WAY);
         }
-        let mut at = Situation {
-            path,
-            names: Vec::new(),
-        };
+        let monitors = self.script.as_ref().map(|script| script.monitors.clone());
+        let mut at = Situation::beginning(path, monitors.unwrap_or_default());
         loop {
             match self.settle(&mut at) {
                 Settled::Open => {}

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use schedules::primitives::NodeOp;
 
 use super::{Place, nesting, waits};
-use crate::analysis::Facts;
 use crate::analysis::acquisitions::{Acquisitions, Hold, Named, ThreadId, ThreadKind};
 use crate::analysis::locks::Site;
 use crate::analysis::names;
+use crate::analysis::{Facts, ModSet};
 use crate::model::Module;
 
 /// Most suspects that are told.
@@ -79,19 +79,32 @@ pub(super) struct Text<'a> {
     pub(super) module: &'a Module,
     pub(super) facts: &'a Facts,
     pub(super) all: Acquisitions,
+    /// What the branches in front of each untimed condition wait read.
+    predicates: BTreeMap<Site, ModSet>,
 }
 
 /// Everything suspicious, each once, in a fixed order.
-pub fn suspects(module: &Module, facts: &Facts) -> Vec<Suspect> {
-    let predicates = waits::predicates(module, facts);
-    let (all, _) = Acquisitions::around(module, facts, &waits::writers(module, facts, &predicates));
-    let text = Text { module, facts, all };
-    let mut found = nesting::suspects(&text);
-    found.extend(waits::suspects(&text, &predicates));
+pub(super) fn suspects(text: &Text<'_>) -> Vec<Suspect> {
+    let mut found = nesting::suspects(text);
+    found.extend(waits::suspects(text, &text.predicates));
     found.sort();
     found.dedup();
     found.truncate(MOST);
     found
+}
+
+impl<'a> Text<'a> {
+    pub(super) fn of(module: &'a Module, facts: &'a Facts) -> Self {
+        let predicates = waits::predicates(module, facts);
+        let writers = waits::writers(module, facts, &predicates);
+        let (all, _) = Acquisitions::around(module, facts, &writers);
+        Self {
+            module,
+            facts,
+            all,
+            predicates,
+        }
+    }
 }
 
 impl Text<'_> {

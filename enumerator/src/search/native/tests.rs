@@ -2,8 +2,12 @@
 
 use expect_test::{Expect, expect};
 
-use super::suspect::{Member, Reason, suspects};
+use schedules::primitives::NodeOp;
+
+use super::monitors::Monitors;
+use super::suspect::{Member, Reason, Text, suspects};
 use crate::analysis::Facts;
+use crate::analysis::locks::{Site, operation};
 use crate::model::testing::compile;
 
 const PRELUDE: &str = r#"
@@ -35,7 +39,7 @@ fn check(source: &str, expected: Expect) {
         format!("{entry}:{} {op} {object} {holds:?}", at(&member.stack[0]))
     };
     let mut text = String::new();
-    for suspect in suspects(&module, &facts) {
+    for suspect in suspects(&Text::of(&module, &facts)) {
         let reason = match &suspect.reason {
             Reason::LostWakeUp { signals } => {
                 let lines = signals.iter().map(|place| place.line - first);
@@ -195,5 +199,76 @@ THREADS(f, h)",
             OwnerEnded
                 h:2 mutex_lock a []
         "#]],
+    );
+}
+
+/// Lines of waits and wake-ups that nobody can get in the way of, those with one waiter only in brackets.
+#[track_caller]
+fn check_monitors(source: &str, expected: &str) {
+    let module = compile(&format!("{PRELUDE}{source}"));
+    let facts = Facts::of(&module);
+    let monitors = Monitors::of(&Text::of(&module, &facts));
+    let first = PRELUDE.lines().count() as u32;
+    let line = |(func, id): &Site| module.functions[*func].instrs[*id].position.line - first;
+    let mut always: Vec<u32> = monitors.always.iter().map(line).collect();
+    let mut one: Vec<u32> = monitors.with_one_waiter.iter().map(line).collect();
+    always.sort_unstable();
+    one.sort_unstable();
+    assert_eq!(format!("{always:?} {one:?}"), expected);
+}
+
+#[test]
+fn waits_and_wake_ups_of_monitors() {
+    let waits = "static void *f(void *p) { lock(&a); while (!ready)
+wait(&c, &a);
+unlock(&a); return p; }\n";
+    // Everything with the mutex.
+    check_monitors(
+        &format!(
+            "{waits}static void *h(void *p) {{ lock(&a); ready = 1; signal(&c);
+pthread_cond_broadcast(&c); unlock(&a); return p; }} THREADS(f, h)"
+        ),
+        "[2, 5] [4]",
+    );
+    // A signal behind the unlock may fall between look and wait; the broadcast still meets only threads that wait.
+    check_monitors(
+        &format!(
+            "{waits}static void *h(void *p) {{ lock(&a); ready = 1;
+pthread_cond_broadcast(&c); unlock(&a); signal(&c); return p; }} THREADS(f, h)"
+        ),
+        "[5] []",
+    );
+    // One of two ways leads to the signal without the mutex.
+    check_monitors(
+        &format!(
+            "{waits}static void wake(void) {{ signal(&c); }}
+static void *h(void *p) {{ lock(&a); ready = 1; wake(); unlock(&a); if (x) wake(); return p; }} THREADS(f, h)"
+        ),
+        "[] []",
+    );
+    // A wait that ends by itself, with another mutex, or with one of two mutexes.
+    for other in [
+        "struct timespec t = {0}; lock(&a); pthread_cond_timedwait(&c, &a, &t); unlock(&a);",
+        "lock(&b); wait(&c, &b); unlock(&b);",
+        "pthread_mutex_t *m = x ? &a : &b; lock(m); wait(&c, m); unlock(m);",
+    ] {
+        let source = format!(
+            "{waits}static void *h(void *p) {{ lock(&a); pthread_cond_broadcast(&c); unlock(&a); {other} return p; }} THREADS(f, h)"
+        );
+        let module = compile(&format!("{PRELUDE}{source}"));
+        let facts = Facts::of(&module);
+        let monitors = Monitors::of(&Text::of(&module, &facts));
+        let broadcasts = monitors.always.iter().filter(|(func, id)| {
+            let call = &module.functions[*func].instrs[*id];
+            operation(&module, call).is_some_and(|(op, _)| op == NodeOp::CondBroadcast)
+        });
+        assert_eq!(broadcasts.count(), 0, "{source}");
+    }
+    // Cancellation ends waits.
+    check_monitors(
+        &format!(
+            "{waits}static void *h(void *p) {{ lock(&a); pthread_cond_broadcast(&c); unlock(&a); pthread_cancel(pthread_self()); return p; }} THREADS(f, h)"
+        ),
+        "[] []",
     );
 }

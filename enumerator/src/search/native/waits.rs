@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schedules::primitives::NodeOp;
+use schedules::primitives::{NodeOp, Primitive};
 
 use super::nesting::number;
 use super::suspect::{Reason, Standing, Suspect, Text, may_be_same};
@@ -16,6 +16,11 @@ use crate::analysis::acquisitions::{Hold, Named, Passage, ThreadKind};
 use crate::analysis::locks::{Site, operation};
 use crate::analysis::{Facts, ModSet};
 use crate::model::{BlockId, FuncId, Function, InstrKind, Module, Value};
+
+/// Does a wait end by itself?
+pub(super) fn is_timed(row: &Primitive) -> bool {
+    row.symbol.contains("timed") || row.symbol.contains("clock")
+}
 
 /// Wrappers of waits that are looked through.
 const WRAPPERS: usize = 3;
@@ -26,8 +31,7 @@ pub(super) fn predicates(module: &Module, facts: &Facts) -> BTreeMap<Site, ModSe
     for (func, function) in module.functions.iter() {
         for (id, instr) in function.instrs.iter() {
             if let Some((NodeOp::CondWait, row)) = operation(module, instr)
-                && !row.symbol.contains("timed")
-                && !row.symbol.contains("clock")
+                && !is_timed(row)
             {
                 let mut read = ModSet::default();
                 read_before(module, facts, (func, id), WRAPPERS, &mut read);
@@ -144,7 +148,7 @@ pub(super) fn suspects(text: &Text<'_>, predicates: &BTreeMap<Site, ModSet>) -> 
 }
 
 /// What an argument of a site's call may name.
-fn named(text: &Text<'_>, site: Site, position: usize) -> Named {
+pub(super) fn named(text: &Text<'_>, site: Site, position: usize) -> Named {
     let instr = &text.module.functions[site.0].instrs[site.1];
     let Some(value) = instr.call().and_then(|call| call.args.get(position)) else {
         return Named::default();

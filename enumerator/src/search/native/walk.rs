@@ -15,11 +15,12 @@ use std::sync::atomic::Ordering;
 
 use schedules::primitives::NodeOp;
 
-use super::super::Explorer;
 use super::super::assume::Assumption;
+use super::super::{Explorer, Path};
 use super::Limits;
 use super::drive::{Moved, Settled, Situation, looks_without_waiting, woken_one};
 use super::key::key;
+use super::monitors::Monitors;
 use super::registers::Registers;
 use super::script::Step;
 use crate::model::FuncId;
@@ -112,12 +113,14 @@ impl<'a, 'm> Walk<'a, 'm> {
         }
     }
 
-    pub(super) fn run(mut self, main: FuncId, assumed: &[Assumption]) -> Walked {
+    pub(super) fn run(
+        mut self,
+        main: FuncId,
+        assumed: &[Assumption],
+        monitors: &Rc<Monitors>,
+    ) -> Walked {
         let path = self.explorer.beginning(main, assumed);
-        let mut at = Situation {
-            path,
-            names: Vec::new(),
-        };
+        let mut at = Situation::beginning(path, monitors.clone());
         let settled = self.explorer.settle(&mut at);
         self.enter(at, settled, None, Vec::new());
         while let Some(next) = self.next() {
@@ -323,7 +326,7 @@ impl<'a, 'm> Walk<'a, 'm> {
                         steps.extend((1..count).map(waiter));
                     }
                     let settled = self.explorer.settle(&mut at);
-                    let touched = touched(&mut at, &settled);
+                    let touched = touched(&from.at.path, &mut at, &settled);
                     reached.push((at, settled, step, touched));
                 }
                 Moved::Blocked(blocked) if blocked.timed && step == plain => {
@@ -396,14 +399,19 @@ fn steps(way: &Way) -> Vec<Step> {
     steps
 }
 
-/// What was touched since the trail was last cut.
-fn touched(at: &mut Situation, settled: &Settled) -> Touched {
+/// What was touched since the trail was last cut, which was before the move.
+fn touched(before: &Path, at: &mut Situation, settled: &Settled) -> Touched {
     let mut touched = Touched {
         everything: !matches!(settled, Settled::Open),
         ..Touched::default()
     };
-    for (_, nodes) in at.path.world.trail.cut() {
-        nodes.iter().for_each(|node| touched.node(node));
+    for (slot, (_, nodes)) in at.path.world.trail.cut().into_iter().enumerate() {
+        for node in &nodes {
+            touched.node(node);
+            if matches!(node.op, NodeOp::CondWait | NodeOp::CondWake) {
+                touched.mutex_of_wait(before, &at.path, slot);
+            }
+        }
     }
     touched
 }
@@ -413,17 +421,30 @@ type Next = (Situation, Settled, Step, Touched);
 
 impl Touched {
     fn node(&mut self, node: &PathNode) {
-        // These touch the mutex as well, or number threads.
-        let wide = matches!(
-            node.op,
-            NodeOp::CondWait | NodeOp::CondWake | NodeOp::ThreadCreate
-        );
-        self.everything |= wide;
+        // It numbers threads.
+        self.everything |= node.op == NodeOp::ThreadCreate;
         if let Subject::Object(name) = &node.subject {
-            let vague = name.contains('…') || name.contains(" or ") || name.contains("*(");
-            self.everything |= vague;
-            self.names.insert(name.clone());
+            self.name(name);
         }
+    }
+
+    fn name(&mut self, name: &Rc<str>) {
+        let vague = name.contains('…') || name.contains(" or ") || name.contains("*(");
+        self.everything |= vague;
+        self.names.insert(name.clone());
+    }
+
+    /// A wait ends what a thread does without being chosen, and its end is where the thread goes on: the mutex is that of the wait at which
+    /// it stood before, or stands now.
+    fn mutex_of_wait(&mut self, before: &Path, after: &Path, slot: usize) {
+        let mut known = false;
+        for world in [&before.world, &after.world] {
+            if let Some(Status::OnCond { mutex, .. }) = world.status.get(slot) {
+                self.name(&world.objects[*mutex].name);
+                known = true;
+            }
+        }
+        self.everything |= !known;
     }
 
     fn add(&mut self, other: &Touched) {
