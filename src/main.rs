@@ -58,6 +58,7 @@ mod report;
 mod run;
 mod settings;
 mod stats;
+mod symbolic;
 mod vet;
 mod wrap;
 
@@ -105,6 +106,8 @@ enum Command {
     Prepare(prepare::Arguments),
     /// Shows what the static analyses know about a program: sites, markers, what matters
     Analyze(analyze::Arguments),
+    /// Executes a program by hand and shows what the symbolic engine knows
+    Symbolic(symbolic::Arguments),
     /// Gathers the whole program as bitcode from a binary made with `heddle cc`
     Extract(extract::Arguments),
     #[command(hide = true)]
@@ -164,6 +167,7 @@ fn main() -> ExitCode {
         Command::Enumerate(arguments) => enumerate::run(&arguments),
         Command::Prepare(arguments) => prepare::run(&arguments),
         Command::Analyze(arguments) => analyze::run(&arguments),
+        Command::Symbolic(arguments) => symbolic::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Vet(arguments) => vet::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),

@@ -38,6 +38,12 @@ fn thread_specific_data_and_its_destructors() {
 }
 
 #[test]
+fn what_was_passed_by_value() {
+    let runs: &[(&[&str], &str)] = &[(&["0"], "0 0\n"), (&["2"], "1 0\n"), (&["16"], "11 0\n")];
+    check("passed_by_value", runs);
+}
+
+#[test]
 fn a_lock_that_a_thread_kept_for_itself() {
     let runs: &[(&[&str], &str)] = &[
         (&["0", "0"], "0 0\n"),

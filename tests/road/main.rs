@@ -16,5 +16,6 @@ mod rebuild;
 mod reuse;
 mod robust;
 mod sarif;
+mod symbolic;
 mod undefined;
 mod workshop;

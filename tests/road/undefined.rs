@@ -74,7 +74,8 @@ int main(int argc, char **argv) {
     let expected = [
         "null-access line 14 certain where if [argc < 3] as [argc=1]",
         "out-of-bounds line 15 certain counts if [(i64)(argc - 1) << 2 >u 12] as [argc=6]",
-        "out-of-bounds line 17 possible counts if [rand() at a.c:16 != 7; x] as [rand() at a.c:16=16]",
+        "out-of-bounds line 17 possible counts if [rand() at a.c:16 != 7; rand() at a.c:16 << 2 >u 12] as \
+         [rand() at a.c:16=8]",
         "use-after-end line 19 certain a local of keep if [] as []",
         "out-of-bounds line 20 certain to if [] as []",
         "bad-free line 25 certain malloc at a.c:21 if [argc == 3] as [argc=3]",

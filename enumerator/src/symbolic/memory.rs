@@ -120,9 +120,12 @@ impl Engine<'_> {
         kind: AbstractObject,
         constant: bool,
     ) -> ObjId {
-        let base = self.pool.address(Origin::Fresh {
-            why: format!("the address of {name}"),
-        });
+        let mut why = format!("the address of {name}");
+        if self.pool.is_naming() {
+            // On another path the same place may make another object: that one has another address.
+            why += &format!(" ({kind:?}, {size:?} bytes)");
+        }
+        let base = self.pool.address(Origin::Fresh { why });
         if let Some(known) = self.objects.at(base) {
             return known;
         }

@@ -11,6 +11,7 @@ mod calls;
 mod compute;
 pub mod contents;
 mod control;
+pub mod desk;
 pub mod engine;
 mod exits;
 pub mod expr;

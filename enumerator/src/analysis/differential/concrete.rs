@@ -448,7 +448,10 @@ impl<'a, O: Observer> Run<'a, O> {
             }
             InstrKind::Freeze(value) => of(self, value),
             InstrKind::Call(call) => {
-                let given: Vec<u128> = call.args.iter().map(|arg| of(self, arg)).collect();
+                let mut given: Vec<u128> = call.args.iter().map(|arg| of(self, arg)).collect();
+                for (at, &size) in call.byval.iter().enumerate().filter(|(_, size)| **size > 0) {
+                    given[at] = u128::from(self.copy_of(func, id, given[at] as u64, size));
+                }
                 let target = match &call.callee {
                     Callee::Direct(target) => *target,
                     Callee::Indirect(pointer) => {
@@ -468,6 +471,16 @@ impl<'a, O: Observer> Run<'a, O> {
             }
             other => panic!("the instruction {other:?}"),
         })
+    }
+
+    /// A copy of what a call passes by value.
+    fn copy_of(&mut self, func: FuncId, id: InstrId, from: u64, size: u64) -> u64 {
+        let to = self.allocate(AbstractObject::Stack(func, id), size);
+        for at in 0..size {
+            let byte = self.read(from + at, 1);
+            self.write(to + at, byte, 1);
+        }
+        to
     }
 
     fn external(

@@ -11,6 +11,13 @@ int g0, g1, g2, g3, arr[8]; int *gp0 = &g0, *gp1 = &arr[2];
 struct node pool[3], *head;
 static struct node *fresh(unsigned long size) { struct node *x = malloc(size); if (!x) exit(2); return x; }
 static struct node *linked(int *link) { struct node *x = fresh(sizeof *x); x->link = link; return x; }
+static int passed(struct node n, int a) {
+  for (int i = 0; i < (a & 3); i++) n.data[i] += a;
+  if (n.link) *n.link = n.data[0];
+  n.link = &g3;
+  if (n.data[1] > a) pthread_mutex_lock(&m1), pthread_mutex_unlock(&m1);
+  return *n.link + n.data[a & 3];
+}
 static void take(pthread_mutex_t *k) { pthread_mutex_lock(k); }
 static void give(pthread_mutex_t *k) { pthread_mutex_unlock(k); }
 static void node_take(struct node *n) { take(&n->lock); }
@@ -137,6 +144,7 @@ fn statement(random: &mut Random, text: &mut String, callable: u64, depth: u32) 
         8 => {
             let _ = writeln!(text, "  if (({value}) == 13) exit(1);");
         }
+        9 if random.below(2) == 0 => text.push_str("  a += passed(*n, a);\n"),
         9 => text.push_str("  pool[1].data[1] = pool[0].data[0]; pool[2] = pool[1];\n"),
         10 | 11 => {
             let _ = writeln!(text, "  if ({}) {{", condition(random));

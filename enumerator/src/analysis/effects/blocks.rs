@@ -203,6 +203,7 @@ impl Gatherer<'_> {
         if !defined.is_empty() {
             facts.targets.extend(&defined);
             facts.events.push(Event::Call(defined));
+            self.passed_by_value(func, id, call, &mut facts.own);
         }
         if callees.is_some_and(|callees| callees.unknown) {
             facts.own.indirect_unknown = true;
@@ -214,6 +215,16 @@ impl Gatherer<'_> {
         if call.noreturn {
             facts.own.may_end = true;
             facts.events.push(Event::End);
+        }
+    }
+
+    /// The call makes copies of what it passes by value.
+    fn passed_by_value(&self, func: FuncId, id: InstrId, call: &Call, own: &mut Effects) {
+        for (position, &size) in call.byval.iter().enumerate() {
+            if size > 0 {
+                self.touch(func, &call.args[position], Some(size), &mut own.refs);
+                own.mods.add(AbstractObject::Stack(func, id), &Extent::All);
+            }
         }
     }
 

@@ -87,7 +87,8 @@ impl Builder<'_> {
                 continue;
             }
             if position < parameters {
-                solver.copy(arg, nodes.args + position as u32);
+                let passed = self.passed(solver, &site, position, arg);
+                solver.copy(passed, nodes.args + position as u32);
             } else {
                 solver.copy(arg, nodes.rest);
             }
@@ -98,6 +99,27 @@ impl Builder<'_> {
         } else {
             solver.copy(nodes.result, result);
         }
+    }
+
+    /// What the callee gets for an argument: where it is passed by value, a pointer to a copy of its own.
+    fn passed(&mut self, solver: &mut Solver, site: &CallSite, position: usize, arg: u32) -> u32 {
+        let call = self.module.functions[site.func].instrs[site.instr].call();
+        let sizes = call.map_or(&[][..], |call| call.byval.as_slice());
+        let Some(&size @ 1..) = sizes.get(position) else {
+            return arg;
+        };
+        // One object for all that the call passes by value, named after it, as the engine names them.
+        let largest = sizes.iter().copied().max();
+        let key = (site.func, site.instr);
+        let object = *self
+            .passed
+            .entry(key)
+            .or_insert_with(|| solver.object(AbstractObject::Stack(key.0, key.1), largest));
+        let location = solver.location(object, 0);
+        let to = solver.node();
+        solver.point(to, location);
+        solver.copy_memory(to, arg, Some(size));
+        to
     }
 
     fn is_direct(&self, site: &CallSite, target: FuncId) -> bool {

@@ -45,6 +45,8 @@ pub(super) struct Builder<'m> {
     pub(super) calls: Vec<CallSite>,
     pub(super) call_ids: BTreeMap<(FuncId, InstrId), u32>,
     pub(super) heap: BTreeMap<(FuncId, InstrId), ObjectId>,
+    /// Copies of arguments passed by value, by call.
+    pub(super) passed: BTreeMap<(FuncId, InstrId), ObjectId>,
     pub(super) entries: BTreeSet<FuncId>,
     pub(super) exposed: BTreeSet<FuncId>,
     pub(super) wrappers: Wrappers,
@@ -116,6 +118,7 @@ impl<'m> Builder<'m> {
             calls: Vec::new(),
             call_ids: BTreeMap::new(),
             heap: BTreeMap::new(),
+            passed: BTreeMap::new(),
             entries: BTreeSet::new(),
             exposed: BTreeSet::new(),
             wrappers: Wrappers::of(module),

@@ -34,7 +34,8 @@ pub(crate) use wrappers::Wrappers;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum AbstractObject {
     Global(GlobalId),
-    /// All stack memory made by one `alloca`; for a call of `llvm.va_start`, the area of the variadic arguments.
+    /// All stack memory made by one `alloca`; for a call of `llvm.va_start`, the area of the variadic arguments; for
+    /// another call, copies of the arguments that it passes by value.
     Stack(FuncId, InstrId),
     /// All memory made by one allocation call; where a function only hands out fresh memory (`xmalloc`), by one call of that function.
     Heap(FuncId, InstrId),

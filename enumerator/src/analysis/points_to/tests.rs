@@ -234,6 +234,22 @@ fn variadic_arguments_arrive() {
 }
 
 #[test]
+fn what_is_passed_by_value_is_copied() {
+    check(
+        r#"
+        struct large { int *p; long rest[7]; }; int x, y;
+        void f(struct large s) { mark("in", s.p); s.p = &y; mark("s", &s.p); mark("after", s.p); }
+        int main(void) { struct large l = { &x }; f(l); mark("out", l.p); }"#,
+        expect![[r#"
+            after: x y
+            in: x y
+            out: x
+            s: stack
+        "#]],
+    );
+}
+
+#[test]
 fn the_library_returns_what_its_table_says() {
     check(
         r#"

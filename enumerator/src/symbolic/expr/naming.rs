@@ -59,6 +59,11 @@ impl super::Pool {
         (naming.owner, naming.next) = (owner, made);
     }
 
+    /// Have unknowns owners?
+    pub fn is_naming(&self) -> bool {
+        self.naming.is_some()
+    }
+
     /// How many unknowns the current owner has made.
     pub fn names_made(&self) -> u32 {
         self.naming.as_ref().map_or(0, |naming| naming.next)
