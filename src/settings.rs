@@ -10,11 +10,13 @@
 //! The command line wins where both give a number; assumptions add up. A key that nobody knows is an error, never ignored. A table
 //! `[program]` (how `make real` builds and runs the project) is somebody else's.
 //!
-//! Deliberately absent: other tables, and every part of TOML that these four keys do not need.
+//! Deliberately absent: other tables.
 
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 /// What the file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,104 +46,56 @@ impl Settings {
 
     fn parse(text: &str) -> Result<Self> {
         let mut settings = Self::default();
-        let mut lines = text.lines().enumerate();
-        let mut is_ours = true;
-        while let Some((index, line)) = lines.next() {
-            if line.trim_start().starts_with('[') {
-                is_ours = without_comment(line).trim() != "[program]";
+        let document = match DeTable::parse(text) {
+            Ok(document) => document,
+            Err(error) => {
+                let at = error.span().map_or(0, |span| span.start);
+                bail!("line {}: {}", line_of(text, at), error.message())
             }
-            if !is_ours {
-                continue;
-            }
-            let mut statement = without_comment(line).to_owned();
-            // A list may go on over several lines.
-            while statement.contains('[') && !closed(&statement) {
-                let Some((_, more)) = lines.next() else { break };
-                statement.push_str(without_comment(more));
-            }
-            if !statement.trim().is_empty() {
-                settings
-                    .set(&statement)
-                    .with_context(|| format!("line {}", index + 1))?;
-            }
+        };
+        for (key, value) in document.get_ref() {
+            settings
+                .set(key.get_ref(), value.get_ref())
+                .with_context(|| format!("line {}", line_of(text, key.span().start)))?;
         }
         Ok(settings)
     }
 
-    fn set(&mut self, statement: &str) -> Result<()> {
-        let Some((key, value)) = statement.split_once('=') else {
-            bail!("`{}`: expected KEY = VALUE", statement.trim());
-        };
-        let (key, value) = (key.trim(), value.trim());
-        match key {
-            "threads" => match value.parse() {
-                Ok(number) if number > 0 => self.threads = Some(number),
-                _ => bail!("threads = {value}: not a number of threads"),
+    fn set(&mut self, key: &str, value: &DeValue<'_>) -> Result<()> {
+        match (key, value) {
+            ("threads", value) => match number(value) {
+                Some(threads @ 1..=0xffff_ffff) => self.threads = Some(threads as u32),
+                _ => bail!("threads: not a number of threads"),
             },
-            "time-limit" => match value.parse() {
-                Ok(seconds) => self.time_limit = Some(seconds),
-                Err(_) => bail!("time-limit = {value}: not a number of seconds"),
+            ("time-limit", value) => match number(value) {
+                Some(seconds) => self.time_limit = Some(seconds),
+                None => bail!("time-limit: not a number of seconds"),
             },
-            "assume" => self.assume = texts(value)?,
-            "inputs" => self.inputs = texts(value)?,
+            ("assume", value) => self.assume = texts(value).context("assume")?,
+            ("inputs", value) => self.inputs = texts(value).context("inputs")?,
+            ("program", DeValue::Table(_)) => {}
             _ => bail!("`{key}`: expected threads, time-limit, assume or inputs"),
         }
         Ok(())
     }
 }
 
-/// The line up to a `#` that is not inside a text.
-fn without_comment(line: &str) -> &str {
-    let mut quote = None;
-    for (at, c) in line.char_indices() {
-        match (quote, c) {
-            (None, '#') => return &line[..at],
-            (None, '"' | '\'') => quote = Some(c),
-            (Some(open), _) if open == c => quote = None,
-            _ => {}
-        }
-    }
-    line
+/// Lines begin at 1.
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
 
-/// Does the list end, outside of its texts?
-fn closed(statement: &str) -> bool {
-    let mut quote = None;
-    for c in statement.chars() {
-        match (quote, c) {
-            (None, ']') => return true,
-            (None, '"' | '\'') => quote = Some(c),
-            (Some(open), _) if open == c => quote = None,
-            _ => {}
-        }
-    }
-    false
+fn number(value: &DeValue<'_>) -> Option<u64> {
+    let number = value.as_integer()?;
+    u64::from_str_radix(number.as_str(), number.radix()).ok()
 }
 
 /// `["a", 'b']`.
-fn texts(value: &str) -> Result<Vec<String>> {
-    let inner = value.strip_prefix('[').and_then(|v| v.strip_suffix(']'));
-    let mut rest = inner
-        .with_context(|| format!("{value}: expected a list of texts"))?
-        .trim();
-    let mut all = Vec::new();
-    while !rest.is_empty() {
-        let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
-        let Some(quote) = quote else {
-            bail!("{rest}: expected a text in quotes");
-        };
-        let Some((text, after)) = rest[1..].split_once(quote) else {
-            bail!("{rest}: the text does not end");
-        };
-        all.push(text.to_owned());
-        let after = after.trim_start();
-        rest = match after.strip_prefix(',') {
-            Some(more) => more.trim_start(),
-            None if after.is_empty() => after,
-            None => bail!("{after}: expected a comma"),
-        };
-    }
-    Ok(all)
+fn texts(value: &DeValue<'_>) -> Result<Vec<String>> {
+    let list = value.as_array().context("expected a list of texts")?;
+    let text = |item: &Spanned<DeValue<'_>>| item.get_ref().as_str().map(str::to_owned);
+    let all: Option<Vec<String>> = list.iter().map(text).collect();
+    all.context("expected texts in quotes")
 }
 
 #[cfg(test)]
@@ -171,24 +125,30 @@ mod tests {
     #[test]
     fn what_nobody_knows_is_said() {
         for (text, said) in [
+            ("threads = 0", "line 1: threads: not a number of threads"),
             (
-                "threads = 0",
-                "line 1: threads = 0: not a number of threads",
+                "threads = \"x\"",
+                "line 1: threads: not a number of threads",
             ),
             (
                 "\nthreds = 1",
                 "line 2: `threds`: expected threads, time-limit, assume or inputs",
             ),
-            ("assume = \"x\"", "line 1: \"x\": expected a list of texts"),
-            ("assume = [\"x]", "line 1: [\"x]: expected a list of texts"),
-            ("[build]", "line 1: `[build]`: expected KEY = VALUE"),
+            ("assume = \"x\"", "line 1: assume: expected a list of texts"),
+            ("inputs = [1]", "line 1: inputs: expected texts in quotes"),
+            (
+                "\n\n[build]",
+                "line 3: `build`: expected threads, time-limit, assume or inputs",
+            ),
+            (
+                "program = 1",
+                "line 1: `program`: expected threads, time-limit, assume or inputs",
+            ),
         ] {
             let error = format!("{:#}", Settings::parse(text).unwrap_err());
-            // Texts that do not end swallow the bracket: any message that names the line will do there.
-            match text.contains("[\"x]") {
-                true => assert!(error.starts_with("line 1: "), "{error}"),
-                false => assert_eq!(error, said),
-            }
+            assert_eq!(error, said);
         }
+        let unclosed = format!("{:#}", Settings::parse("\nassume = [\"x]").unwrap_err());
+        assert!(unclosed.starts_with("line 2: "), "{unclosed}");
     }
 }

@@ -1,9 +1,12 @@
-//! Reads `corpus/manifest.toml`: sections of `key = "value"`, a strict subset of TOML.
+//! Sections of `key = "value"`: `corpus/manifest.toml`, and the table `[program]` of a project's `heddle.toml`.
 //!
-//! Guarantees: unknown keys, repeated sections and repeated keys are errors with their line.
-//! Deliberately absent: numbers, arrays, nesting. A row of the corpus needs none.
+//! Guarantees: what is not TOML, repeated sections, repeated keys and values that are not texts are errors with their line.
+//! Deliberately absent: numbers, arrays, nesting. A row of the corpus needs none. What the keys mean is in `corpus`.
 
 use std::fmt;
+
+use toml::Spanned;
+use toml::de::DeTable;
 
 /// One `[section]` with its pairs in file order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +33,7 @@ impl Section {
 #[derive(Debug, PartialEq, Eq)]
 pub struct BadLine {
     pub line: usize,
-    pub reason: &'static str,
+    pub reason: String,
 }
 
 impl fmt::Display for BadLine {
@@ -41,51 +44,74 @@ impl fmt::Display for BadLine {
 
 impl std::error::Error for BadLine {}
 
-/// Splits the text into its sections.
+/// Splits the text into its sections, in the file's order.
 pub fn parse(text: &str) -> Result<Vec<Section>, BadLine> {
-    let mut sections: Vec<Section> = Vec::new();
-    for (index, raw) in text.lines().enumerate() {
-        let line = index + 1;
-        let bad = |reason| BadLine { line, reason };
-        let row = raw.trim();
-        if row.is_empty() || row.starts_with('#') {
-            continue;
-        }
-        if let Some(name) = row.strip_prefix('[').and_then(|r| r.strip_suffix(']')) {
-            if sections.iter().any(|s| s.name == name) {
-                return Err(bad("section repeated"));
-            }
-            sections.push(Section {
-                name: name.to_string(),
-                line,
-                pairs: Vec::new(),
-            });
-            continue;
-        }
-        let (key, value) = row
-            .split_once('=')
-            .ok_or(bad("expected `key = \"value\"`"))?;
-        let value = unquote(value.trim()).ok_or(bad("the value is not a plain \"string\""))?;
-        let section = sections
-            .last_mut()
-            .ok_or(bad("a pair before any section"))?;
-        if section.get(key.trim()).is_some() {
-            return Err(bad("key repeated"));
-        }
-        section
-            .pairs
-            .push((key.trim().to_string(), value.to_string()));
+    let document = parsed(text)?;
+    let mut sections = Vec::new();
+    for (name, value) in document.get_ref() {
+        let line = line_of(text, name.span().start);
+        let Some(table) = value.get_ref().as_table() else {
+            return Err(bad(line, "a pair before any section"));
+        };
+        sections.push(section(text, name.get_ref(), line, table)?);
     }
+    sections.sort_by_key(|section| section.line);
     Ok(sections)
 }
 
-/// `"text"` without escapes, or TOML's literal `'text'`.
-fn unquote(value: &str) -> Option<&str> {
-    if let Some(inner) = value.strip_prefix('\'') {
-        return inner.strip_suffix('\'').filter(|text| !text.contains('\''));
+/// One section of a file that may hold more than sections.
+pub fn parse_one(text: &str, name: &str) -> Result<Option<Section>, BadLine> {
+    let document = parsed(text)?;
+    for (key, value) in document.get_ref() {
+        if key.get_ref() != name {
+            continue;
+        }
+        let line = line_of(text, key.span().start);
+        let Some(table) = value.get_ref().as_table() else {
+            return Err(bad(line, "not a section"));
+        };
+        return section(text, name, line, table).map(Some);
     }
-    let inner = value.strip_prefix('"')?.strip_suffix('"')?;
-    (!inner.contains(['"', '\\'])).then_some(inner)
+    Ok(None)
+}
+
+fn parsed(text: &str) -> Result<Spanned<DeTable<'_>>, BadLine> {
+    DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        bad(line_of(text, at), error.message())
+    })
+}
+
+fn section(text: &str, name: &str, line: usize, table: &DeTable<'_>) -> Result<Section, BadLine> {
+    let mut pairs = Vec::new();
+    for (key, value) in table {
+        let at = line_of(text, key.span().start);
+        let Some(value) = value.get_ref().as_str() else {
+            return Err(bad(at, "the value is not a \"string\""));
+        };
+        pairs.push((at, key.get_ref().to_string(), value.to_owned()));
+    }
+    pairs.sort();
+    Ok(Section {
+        name: name.to_owned(),
+        line,
+        pairs: pairs
+            .into_iter()
+            .map(|(_, key, value)| (key, value))
+            .collect(),
+    })
+}
+
+fn bad(line: usize, reason: &str) -> BadLine {
+    BadLine {
+        line,
+        reason: reason.to_owned(),
+    }
+}
+
+/// Lines begin at 1.
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
 
 #[cfg(test)]
@@ -109,5 +135,25 @@ mod tests {
         ] {
             assert_eq!(parse(text).unwrap_err().line, line, "{text}");
         }
+    }
+
+    #[test]
+    fn one_section_stands_beside_anything() {
+        let text = "threads = 3\n[program]\nbuild = \"make\"\n[else]\nx = 1\n";
+        let section = parse_one(text, "program").unwrap().unwrap();
+        assert_eq!((section.line, section.get("build")), (2, Some("make")));
+        assert_eq!(parse_one(text, "absent").unwrap(), None);
+        assert_eq!(parse_one(text, "threads").unwrap_err().line, 1);
+    }
+
+    #[test]
+    fn sections_and_pairs_keep_their_order() {
+        let sections = parse("[z]\nb = \"1\"\na = \"2\"\n[a]\n").unwrap();
+        let names: Vec<&str> = sections
+            .iter()
+            .map(|section| section.name.as_str())
+            .collect();
+        assert_eq!(names, ["z", "a"]);
+        assert_eq!(sections[0].keys().collect::<Vec<_>>(), ["b", "a"]);
     }
 }

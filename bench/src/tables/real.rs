@@ -87,11 +87,8 @@ fn projects(folder: &Path, names: &[String]) -> Result<Vec<PathBuf>> {
 fn one(workshop: &Workshop, name: &str, folder: &Path) -> Result<()> {
     let folder = std::fs::canonicalize(folder)?;
     let text = std::fs::read_to_string(folder.join("heddle.toml")).context("no heddle.toml")?;
-    let sections = manifest::parse(&text)
-        .map_err(anyhow::Error::from)
-        .context("heddle.toml")?;
-    let section = sections.iter().find(|section| section.name == "program");
-    let section = section.context("heddle.toml has no [program]")?;
+    let section = manifest::parse_one(&text, "program").context("heddle.toml")?;
+    let section = &section.context("heddle.toml has no [program]")?;
     let subject = prepared(workshop, name, &folder, section)?;
     let most = match section.get("seconds") {
         Some(number) => number.parse().context("`seconds` is not a number")?,
