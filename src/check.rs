@@ -11,7 +11,7 @@ use schedules::check::{check, suppress, to_json};
 
 use crate::Verdict;
 use crate::native::{self, Given, Subject};
-use crate::report::{self, Forms};
+use crate::report::{self, Forms, Schedules};
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -82,15 +82,19 @@ enum FailOn {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
-    let (mut verdict, archive) = match arguments.native {
+    let (mut verdict, archives) = match arguments.native {
         true => native(arguments)?,
         false => enforced(arguments)?,
+    };
+    let schedules = match archives.as_slice() {
+        [archive] if !arguments.native => Schedules::Archive(archive),
+        witnesses => Schedules::Witnesses(witnesses),
     };
     suppress(arguments, &mut verdict)?;
     let report = report::report(&verdict);
     let forms = &arguments.forms;
     let path = &arguments.inputs[0];
-    forms.write(&report, path, &archive)?;
+    forms.write(&report, path, &schedules)?;
     let text = match arguments.json {
         true => format!("{}\n", to_json(&verdict)),
         false => forms.text(&report, path),
@@ -102,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     })
 }
 
-fn enforced(arguments: &Arguments) -> Result<(schedules::check::Verdict, Archive)> {
+fn enforced(arguments: &Arguments) -> Result<(schedules::check::Verdict, Vec<Archive>)> {
     let [path] = arguments.inputs.as_slice() else {
         fail!(
             WrongUse,
@@ -110,11 +114,11 @@ fn enforced(arguments: &Arguments) -> Result<(schedules::check::Verdict, Archive
         );
     };
     let archive = Archive::read(path)?;
-    Ok((check(&archive), archive))
+    Ok((check(&archive), vec![archive]))
 }
 
-/// The archive is that of the first finding: what pages show of a program's epochs comes from it.
-fn native(arguments: &Arguments) -> Result<(schedules::check::Verdict, Archive)> {
+/// With an archive for each deadlock that was followed.
+fn native(arguments: &Arguments) -> Result<(schedules::check::Verdict, Vec<Archive>)> {
     let subject = Subject::of(&Given {
         files: &arguments.inputs,
         flags: &arguments.flags,
@@ -126,8 +130,7 @@ fn native(arguments: &Arguments) -> Result<(schedules::check::Verdict, Archive)>
     if let Some(folder) = &arguments.save {
         native::save(folder, &verdict, &found)?;
     }
-    let first = found.witnesses.into_iter().next();
-    Ok((verdict, first.unwrap_or_default()))
+    Ok((verdict, found.witnesses))
 }
 
 /// The most serious thing that is not suppressed.

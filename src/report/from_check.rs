@@ -12,7 +12,8 @@ use crate::findings::counted;
 
 /// The report of a verdict.
 pub(crate) fn report(verdict: &Verdict) -> Report {
-    let found = verdict.findings.iter().map(finding);
+    let found = verdict.findings.iter();
+    let found = found.map(|one| finding(one, &verdict.assumptions));
     let warned = verdict.warnings.iter().map(warning);
     let missing = verdict.gaps.iter().enumerate().map(gap);
     Report {
@@ -73,7 +74,7 @@ fn scope(verdict: &Verdict) -> String {
     }
 }
 
-fn finding(finding: &Finding) -> Diagnostic {
+fn finding(finding: &Finding, assumptions: &[String]) -> Diagnostic {
     let names = names(finding);
     let blocked = finding.others.iter().map(|thread| also(thread, &names));
     Diagnostic {
@@ -94,7 +95,7 @@ fn finding(finding: &Finding) -> Diagnostic {
         threads: finding.threads.iter().map(|t| thread(t, &names)).collect(),
         notes: Vec::new(),
         details: blocked.collect(),
-        facts: facts(finding),
+        facts: facts(finding, assumptions),
         events: finding.events.iter().map(event).collect(),
         lanes: names
             .iter()
@@ -144,6 +145,7 @@ fn thread(blocked: &Blocked, names: &BTreeMap<u16, String>) -> Thread {
         });
     }
     Thread {
+        slot: blocked.slot,
         name: names[&blocked.slot].clone(),
         created: blocked.created.as_ref().map(place),
         spots,
@@ -195,7 +197,7 @@ fn also(thread: &Blocked, names: &BTreeMap<u16, String>) -> String {
     )
 }
 
-fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
+fn facts(finding: &Finding, assumptions: &[String]) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     // What comes from the text alone has neither a condition nor a schedule.
     let is_seen = finding.leaves > 0;
@@ -205,11 +207,7 @@ fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
         conjuncts => facts.push(("happens if", conjuncts.join(" and "))),
     }
     if !finding.input.is_empty() {
-        let values = finding
-            .input
-            .iter()
-            .map(|(name, value)| format!("{name} = {value}"));
-        facts.push(("for example", values.collect::<Vec<_>>().join(", ")));
+        facts.push(("for example", example(&finding.input, assumptions)));
     }
     if let Cause::LostWakeUp { signals } = &finding.cause {
         let places: Vec<String> = signals.iter().map(place).collect();
@@ -233,6 +231,22 @@ fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
         }
     }
     facts
+}
+
+/// Values of inputs: those that lead there, and what is assumed of the command line besides.
+fn example(input: &[(String, String)], assumptions: &[String]) -> String {
+    let is_told = |name: &str| input.iter().any(|(known, _)| known == name);
+    let assumed = assumptions.iter().filter_map(|text| {
+        let (name, value) = text.split_once("==")?;
+        let (name, value) = (name.trim(), value.trim());
+        let is_argument = name == "argc" || name.starts_with("argv[") && name.ends_with(']');
+        (is_argument && !is_told(name)).then_some((name, value))
+    });
+    let told = input.iter().map(|(name, value)| (&name[..], &value[..]));
+    let values = told
+        .chain(assumed)
+        .map(|(name, value)| format!("{name} = {value}"));
+    values.collect::<Vec<_>>().join(", ")
 }
 
 fn warning(warning: &Warning) -> Diagnostic {
@@ -299,4 +313,16 @@ fn names(finding: &Finding) -> BTreeMap<u16, String> {
             (thread.slot, name)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_example_says_the_whole_command_line() {
+        let input = [("argc".to_owned(), "2".to_owned())];
+        let assumed = ["argv[1]==\"3\"", "argc==2", "no data races", "n == 4"].map(str::to_owned);
+        assert_eq!(example(&input, &assumed), "argc = 2, argv[1] = \"3\"");
+    }
 }

@@ -8,7 +8,7 @@ use schedules::draw;
 
 use super::model::{Confidence, Diagnostic, Severity, Spot, Thread, place};
 use super::overview;
-use super::{Report, Sources, escape, picture};
+use super::{Report, Schedules, Sources, escape, picture};
 use crate::explain;
 use crate::stats::Stats;
 
@@ -17,7 +17,7 @@ const STYLE: &str = include_str!("page.css");
 /// What the page is made of.
 pub(crate) struct Page<'a> {
     pub(crate) report: &'a Report,
-    pub(crate) archive: &'a schedules::Archive,
+    pub(crate) schedules: &'a Schedules<'a>,
     pub(crate) sources: &'a Sources,
     pub(crate) run: Option<&'a Stats>,
 }
@@ -45,8 +45,10 @@ pub(crate) fn render(page: &Page<'_>) -> String {
             card(&mut out, page, diagnostic);
         }
     }
-    overview::epochs(&mut out, page.archive);
-    overview::decisions(&mut out, page.archive);
+    if let Schedules::Archive(archive) = page.schedules {
+        overview::epochs(&mut out, archive);
+        overview::decisions(&mut out, archive);
+    }
     if let Some(run) = page.run {
         overview::waiting(&mut out, run, page.sources);
     }
@@ -107,7 +109,9 @@ fn head(out: &mut String, page: &Page<'_>) {
             *out += &format!("<a href=\"#{id}\">{title} ({count})</a>");
         }
     }
-    *out += "<a href=\"#epochs\">Epochs</a><a href=\"#decisions\">Decisions</a>";
+    if matches!(page.schedules, Schedules::Archive(_)) {
+        *out += "<a href=\"#epochs\">Epochs</a><a href=\"#decisions\">Decisions</a>";
+    }
     if page.run.is_some() {
         *out += "<a href=\"#waiting\">Waiting</a>";
     }
@@ -137,8 +141,8 @@ fn card(out: &mut String, page: &Page<'_>, diagnostic: &Diagnostic) {
     }
     if !diagnostic.threads.is_empty() {
         *out += "<div class=\"threads\">\n";
-        for (number, thread) in diagnostic.threads.iter().enumerate() {
-            self::thread(out, page.sources, number, thread);
+        for thread in &diagnostic.threads {
+            self::thread(out, page.sources, thread);
         }
         *out += "</div>\n";
     }
@@ -152,13 +156,13 @@ fn card(out: &mut String, page: &Page<'_>, diagnostic: &Diagnostic) {
     *out += "</article>\n";
 }
 
-fn thread(out: &mut String, sources: &Sources, number: usize, thread: &Thread) {
+fn thread(out: &mut String, sources: &Sources, thread: &Thread) {
     let created = thread.created.as_ref().map_or(String::new(), |at| {
         format!(" <span class=\"quiet\">created at {}</span>", escape(at))
     });
     *out += &format!(
         "<div class=\"thread\"><h4><span class=\"dot\" style=\"background:var(--t{})\"></span>{}{created}</h4>\n",
-        number % 5,
+        picture::colour(thread.slot),
         escape(&thread.name)
     );
     let spots: Vec<&Spot> = thread.spots.iter().collect();
@@ -284,7 +288,10 @@ fn figure(out: &mut String, page: &Page<'_>, diagnostic: &Diagnostic) {
     let Some(choice) = &diagnostic.schedule else {
         return;
     };
-    let Ok(pictures) = draw::pictures(page.archive, choice) else {
+    let Some(archive) = page.schedules.of(&diagnostic.id) else {
+        return;
+    };
+    let Ok(pictures) = draw::pictures(archive, choice) else {
         return;
     };
     for picture in pictures {

@@ -17,6 +17,8 @@ mod terminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use schedules::Archive;
+use schedules::check::native::witness_of;
 
 pub(crate) use from_check::report;
 pub(crate) use model::{Report, line_of};
@@ -58,7 +60,7 @@ impl Forms {
         &self,
         report: &Report,
         path: &Path,
-        archive: &schedules::Archive,
+        schedules: &Schedules<'_>,
     ) -> Result<()> {
         if let Some(to) = &self.sarif {
             write(to, &sarif::render(report))?;
@@ -67,7 +69,7 @@ impl Forms {
             let run = self.run.as_deref().map(Stats::read).transpose()?;
             let page = html::Page {
                 report,
-                archive,
+                schedules,
                 sources: &self.sources(path),
                 run: run.as_ref(),
             };
@@ -79,6 +81,24 @@ impl Forms {
     /// The report for people.
     pub(crate) fn text(&self, report: &Report, path: &Path) -> String {
         terminal::render(report, &self.sources(path), Look::new(self.color))
+    }
+}
+
+/// Where the schedules are that a report speaks of.
+pub(crate) enum Schedules<'a> {
+    /// In the user's archive.
+    Archive(&'a Archive),
+    /// Each in an archive of its own, which says nothing else about the program.
+    Witnesses(&'a [Archive]),
+}
+
+impl<'a> Schedules<'a> {
+    /// The archive with the schedule of a finding.
+    fn of(&self, finding: &str) -> Option<&'a Archive> {
+        match self {
+            Self::Archive(archive) => Some(archive),
+            Self::Witnesses(all) => witness_of(all, finding),
+        }
     }
 }
 

@@ -94,6 +94,7 @@ impl Confidence {
 /// A thread that cannot go on.
 #[derive(Clone, Debug)]
 pub(crate) struct Thread {
+    pub(crate) slot: u16,
     pub(crate) name: String,
     /// `file:line`.
     pub(crate) created: Option<String>,

@@ -33,7 +33,7 @@ pub(super) fn svg(picture: &Picture<'_>, names: &[(u16, String)]) -> String {
         let name = told.map_or(name, |(_, name)| name);
         out += &format!(
             "<text class=\"who t{}\" x=\"{}\" y=\"18\">{}</text>\n<line class=\"life\" x1=\"{x}\" y1=\"28\" x2=\"{x}\" y2=\"{bottom}\"/>\n",
-            index % 5,
+            colour(*slot),
             x - 6,
             escape(&shorten(name))
         );
@@ -52,7 +52,7 @@ pub(super) fn svg(picture: &Picture<'_>, names: &[(u16, String)]) -> String {
         } else {
             "node"
         };
-        let colour = picture.column(mark.slot) % 5;
+        let colour = colour(mark.slot);
         out += &format!(
             "<g><title>{}</title><circle class=\"{kind} t{colour}\" cx=\"{x}\" cy=\"{y}\" r=\"5\"/><text x=\"{}\" y=\"{}\">{}</text><text class=\"at\" x=\"{}\" y=\"{}\">{}</text></g>\n",
             escape(&format!("{} at {}", mark.what, mark.place())),
@@ -90,6 +90,11 @@ pub(super) fn svg(picture: &Picture<'_>, names: &[(u16, String)]) -> String {
         );
     }
     out
+}
+
+/// Which of the style sheet's colours a thread has, here and wherever the page speaks of it.
+pub(super) fn colour(slot: u16) -> u16 {
+    slot % 5
 }
 
 /// Which rows are drawn.
