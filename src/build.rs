@@ -41,7 +41,13 @@ Options of the build:
       --archive FILE     follows this archive, made before by `heddle enumerate`, instead of enumerating
 
 ",
-    enumeration_options!()
+    enumeration_options!(),
+    "
+
+Examples:
+  heddle build prog.c -o prog -O2 -lm
+  heddle build ./prog -o prog.enforced --embed     # a program made with `heddle cc`
+  heddle build prog.c -o prog --assume 'argc==2' --time 60"
 );
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {

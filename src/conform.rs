@@ -9,7 +9,17 @@ use schedules::trace::Trace;
 
 use crate::Verdict;
 
+const EXAMPLES: &str = "\
+Examples:
+  heddle run --trace run.trace ./prog && heddle conform prog.heddle run.trace
+
+Exit status:
+  0  the run is one that the archive allows
+  1  it is not
+  2  errors: wrong input, a log of another program";
+
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The archive, for example prog.heddle
     archive: PathBuf,

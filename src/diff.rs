@@ -7,7 +7,12 @@ use schedules::Archive;
 
 use crate::Verdict;
 
+const EXAMPLES: &str = "\
+Examples:
+  heddle diff before.heddle after.heddle";
+
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The archive before
     old: PathBuf,

@@ -18,7 +18,7 @@ use crate::progress::{Reporter, Voice};
 use crate::settings::Settings;
 
 #[derive(clap::Args)]
-#[command(after_help = enumeration_options!(), override_usage = "heddle enumerate PROGRAM [-o ARCHIVE] [OPTIONS]")]
+#[command(after_help = OPTIONS, override_usage = "heddle enumerate PROGRAM [-o ARCHIVE] [OPTIONS]")]
 pub(crate) struct Arguments {
     /// C sources with their compiler flags, bitcode, or one program made with `heddle cc`
     #[arg(
@@ -28,6 +28,15 @@ pub(crate) struct Arguments {
     )]
     words: Vec<OsString>,
 }
+
+const OPTIONS: &str = concat!(
+    enumeration_options!(),
+    "
+
+Examples:
+  heddle enumerate prog.c -lm                      # writes prog.heddle
+  heddle enumerate ./prog -o prog.heddle --time 60 # a program made with `heddle cc`"
+);
 
 /// Options of the enumeration, taken out of a command line.
 #[derive(Clone, Debug)]

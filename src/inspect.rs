@@ -10,7 +10,14 @@ use schedules::{archive_json, draw};
 
 use crate::Verdict;
 
+const EXAMPLES: &str = "\
+Examples:
+  heddle inspect prog.heddle
+  heddle inspect prog.heddle --svg 0/1 >schedule.svg   # schedule 1 of epoch 0
+  heddle inspect prog.heddle --verify";
+
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The archive, for example prog.heddle
     archive: PathBuf,

@@ -202,3 +202,22 @@ fn finish<T: Into<ExitCode>>(result: anyhow::Result<T>) -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn every_help_has_examples() {
+        let mut command = Arguments::command();
+        command.build();
+        let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
+        for one in shown.filter(|one| one.get_name() != "help") {
+            let after = one.get_after_help().map(ToString::to_string);
+            let after = after.unwrap_or_default();
+            assert!(after.contains("Examples:\n  "), "heddle {}", one.get_name());
+        }
+    }
+}
