@@ -88,6 +88,11 @@ codes! {
     LockOrder           201 "lock-order"
     HeldAtEnd           202 "held-at-end"
     NeverJoined         203 "never-joined"
+    NullAccess          204 "null-access"
+    OutOfBounds         205 "out-of-bounds"
+    UseAfterEnd         206 "use-after-end"
+    BadFree             207 "bad-free"
+    Uninitialized       208 "uninitialized"
 
     Incomplete          301 "incomplete"
 

@@ -52,6 +52,8 @@ pub(crate) struct Choices {
     pub(crate) voice: Voice,
     /// Global variables that are inputs.
     pub(crate) inputs: Vec<String>,
+    /// For measurements, not in the help: `--strategy NAME`.
+    pub(crate) strategy: enumerator::Strategy,
     /// For measurements, not in the help: `--without IDEA`.
     pub(crate) ideas: enumerator::Ideas,
 }
@@ -78,6 +80,7 @@ impl Choices {
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
             store: None,
             voice: take_voice(words),
+            strategy: enumerator::Strategy::default(),
             ideas: enumerator::Ideas::default(),
         };
         if let Some(number) = take_values(words, "--threads")?.pop() {
@@ -107,6 +110,13 @@ impl Choices {
         }
         choices.store = take_values(words, "--store")?.pop().map(PathBuf::from);
         choices.assumptions.extend(take_values(words, "--assume")?);
+        if let Some(name) = take_values(words, "--strategy")?.pop() {
+            let mut all = enumerator::Strategy::ALL.iter();
+            choices.strategy = match all.find(|(known, _)| *known == name) {
+                Some((_, strategy)) => *strategy,
+                None => fail!(WrongUse, "--strategy {name}: there is no such strategy"),
+            };
+        }
         for idea in take_values(words, "--without")? {
             leave_out(&mut choices.ideas, &idea)?;
         }
@@ -152,12 +162,11 @@ fn leave_out(ideas: &mut enumerator::Ideas, name: &str) -> Result<()> {
     match name {
         "merging" => ideas.merging = false,
         "slice" => ideas.slice = false,
-        "elastic" | "late" | "joins" | "symbolic-slots" | "sharing" => {
-            fail!(
-                WrongUse,
-                "--without {name}: the enumeration cannot do without this idea yet"
-            )
-        }
+        "elastic" => ideas.elastic = false,
+        "late" => ideas.late = false,
+        "joins" => ideas.joins = false,
+        "symbolic-slots" => ideas.symbolic_slots = false,
+        "sharing" => ideas.sharing = false,
         _ => fail!(WrongUse, "--without {name}: there is no such idea"),
     }
     Ok(())
@@ -248,6 +257,13 @@ pub(crate) fn conclude(choices: &Choices, found: &Found, path: &Path) -> Verdict
     verdict
 }
 
+/// What an enumeration may take without `--memory`: three quarters of what the machine has to give when it begins. A search that grows without
+/// end then ends in an archive that says so, and not in a killed process.
+fn most_memory() -> Option<u64> {
+    let kilobytes = crate::doctor::machine::free_memory()?;
+    Some(kilobytes / 4 * 3 * 1024)
+}
+
 /// Runs the enumerator, with progress; `archive` is where its result will be.
 pub(crate) fn enumerate(
     prepared: &Bitcode,
@@ -267,8 +283,9 @@ pub(crate) fn enumerate(
         inputs: choices.inputs.clone(),
         name: name.to_owned(),
         time_limit: choices.time_limit,
+        strategy: choices.strategy,
         ideas: choices.ideas,
-        memory_limit: choices.memory_limit,
+        memory_limit: choices.memory_limit.or_else(most_memory),
         jobs: choices.jobs,
         store: Some(store),
     };

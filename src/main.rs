@@ -14,6 +14,7 @@ Options of the enumeration:
       --assume TEXT      an assumption on the program's inputs; may be given several times
       --time SECS        stop exploring then, and say what is missing (also --time-limit)
       --memory SIZE      stop exploring when the process takes more, and say what is missing; 512M, 4G
+                         [default: three quarters of what is free]
       --jobs N           explore on N threads [default: all cores]; the archive does not depend on it
       --store DIR        keep results there and use those of earlier runs; without it they are kept beside the
                          archive until it is written, so an enumeration that was killed goes on where it was

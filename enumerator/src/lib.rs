@@ -38,6 +38,8 @@ pub struct Options {
     pub jobs: usize,
     /// Where results are kept from one run to the next, if they are: see [`remove_store`].
     pub store: Option<PathBuf>,
+    /// Who goes first where the order is ours to choose. For measurements and tests: every choice gives a sound archive.
+    pub strategy: Strategy,
     /// What the enumeration may use. For measurements and tests: every choice gives a sound archive.
     pub ideas: Ideas,
 }
@@ -59,6 +61,29 @@ pub struct Ideas {
     pub symbolic_slots: bool,
     /// Equal subtrees are stored once.
     pub sharing: bool,
+}
+
+/// How to choose who goes next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// Critical sections whole, then the least work.
+    #[default]
+    Balanced,
+    /// Each runs until it blocks, in the order of slots.
+    FirstToLast,
+    LastToFirst,
+    /// The least work, critical sections or not.
+    Interleaved,
+}
+
+impl Strategy {
+    /// All of them, each with the name that people use.
+    pub const ALL: [(&'static str, Strategy); 4] = [
+        ("balanced", Strategy::Balanced),
+        ("first-to-last", Strategy::FirstToLast),
+        ("last-to-first", Strategy::LastToFirst),
+        ("interleaved", Strategy::Interleaved),
+    ];
 }
 
 impl Default for Ideas {
@@ -83,6 +108,7 @@ impl Default for Options {
             inputs: Vec::new(),
             name: String::new(),
             time_limit: None,
+            strategy: Strategy::default(),
             ideas: Ideas::default(),
             memory_limit: None,
             jobs: 1,

@@ -73,6 +73,8 @@ pub struct ArchiveBuilder {
     pub plan: Plan,
     /// Numbers for people.
     pub statistics: Vec<Statistic>,
+    /// Equal steps stay several: for measurements of what sharing is worth.
+    pub keeps_copies: bool,
     texts: Interned<TextId, String>,
     gaps: Vec<Gap>,
     undefined: Vec<Undefined>,
@@ -263,6 +265,9 @@ impl ArchiveBuilder {
         }
         if let Next::Late { arms, .. } = &mut next {
             arms.sort_by_key(|arm| arm.outcome);
+        }
+        if self.keeps_copies {
+            return self.steps.rows.push(Step { fragment, next });
         }
         let before = self.steps.rows.len();
         let id = self.steps.add(Step { fragment, next });

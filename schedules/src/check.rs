@@ -17,6 +17,7 @@ pub mod native;
 mod report;
 mod route;
 pub mod suppress;
+mod undefined;
 mod warnings;
 
 pub use cause::Cause;
@@ -24,7 +25,7 @@ pub use finding::{Blocked, Confidence, Explored, Finding, Line, Scope, Verdict};
 pub use json::to_json;
 pub use report::{Sources, to_text};
 pub use route::{Event, Visit};
-pub use warnings::{Note, Warning};
+pub use warnings::{Note, Under, Warning};
 
 use crate::archive::{Archive, EpochId, InputValue, Next, SiteId, SiteKind, StepId, Stuck};
 use crate::conform::Decided;
@@ -51,7 +52,9 @@ pub fn check(archive: &Archive) -> Verdict {
         thread_bound: archive.program.thread_bound,
         assumptions: archive.program.assumptions.clone(),
         findings: name(findings.into_iter().map(|(_, finding)| finding).collect()),
-        warnings: warnings::warnings(archive),
+        warnings: undefined::warnings(archive)
+            .chain(warnings::warnings(archive))
+            .collect(),
         gaps: gaps(archive),
         explored: None,
     }

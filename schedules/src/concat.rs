@@ -20,7 +20,10 @@ impl ArchiveBuilder {
     }
 }
 
-fn concatenate(mut first: Vec<Vec<BuildNode>>, second: Vec<Vec<BuildNode>>) -> Vec<Vec<BuildNode>> {
+pub(crate) fn concatenate(
+    mut first: Vec<Vec<BuildNode>>,
+    second: Vec<Vec<BuildNode>>,
+) -> Vec<Vec<BuildNode>> {
     let lengths: Vec<i32> = first
         .iter()
         .map(|lane| i32::try_from(lane.len()).expect("paths are bounded"))

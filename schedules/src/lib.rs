@@ -30,6 +30,7 @@ pub mod write;
 
 mod concat;
 mod entry;
+mod hoist;
 mod import;
 mod inplace;
 mod memory;

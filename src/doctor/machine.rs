@@ -51,9 +51,14 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
 /// Small programs need a few hundred megabytes.
 const LITTLE: u64 = 1 << 20;
 
+/// Kilobytes that programs can still have.
+pub(crate) fn free_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    kilobytes(&text, "MemAvailable:")
+}
+
 pub(super) fn memory() -> Finding {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    match kilobytes(&text, "MemAvailable:") {
+    match free_memory() {
         Some(free) if free < LITTLE => warning(
             format!("{} MB are free: large programs will not fit", free >> 10),
             "end other programs, or add --memory SIZE so that an enumeration ends in time",

@@ -4,7 +4,7 @@
 //! examination either finds what it looks for, or says what is wrong and how to cure it; what only limits some uses is a warning and does
 //! not change the exit status.
 
-mod machine;
+pub(crate) mod machine;
 mod tools;
 
 use anyhow::Result;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schedules::check::{
-    Blocked, Cause, Confidence as Sure, Finding, Line, Scope, Verdict, Warning,
+    Blocked, Cause, Confidence as Sure, Finding, Line, Scope, Under, Verdict, Warning,
 };
 
 use super::model::{Confidence, Diagnostic, Event, Report, Severity, Spot, Thread, line_of, place};
@@ -255,9 +255,33 @@ fn warning(warning: &Warning) -> Diagnostic {
         severity: Severity::Warning,
         at: known(&warning.at),
         notes: warning.notes.iter().map(note).collect(),
+        confidence: warning.under.as_ref().map(sureness),
+        facts: warning.under.as_ref().map_or(Vec::new(), circumstances),
         suppressed: warning.suppressed.clone(),
         ..plain(Code::of_kind(warning.code), &warning.message)
     }
+}
+
+fn sureness(under: &Under) -> Confidence {
+    match under.certain {
+        true => Confidence::Certain,
+        false => Confidence::Possible("not everything about it is known".to_owned()),
+    }
+}
+
+fn circumstances(under: &Under) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    if !under.condition.is_empty() {
+        facts.push(("happens if", under.condition.join(" and ")));
+    }
+    if !under.input.is_empty() {
+        let values = under
+            .input
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"));
+        facts.push(("for example", values.collect::<Vec<_>>().join(", ")));
+    }
+    facts
 }
 
 fn note(note: &schedules::check::Note) -> Spot {

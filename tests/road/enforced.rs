@@ -1,6 +1,7 @@
 //! Programs that go through the whole road and print, under their schedules and random delays, what they print natively.
 
 use schedules::Archive;
+use schedules::paths::Paths;
 
 use crate::workshop::Workshop;
 
@@ -205,4 +206,17 @@ fn a_walk_that_locks_at_each_file() {
     assert_eq!(shop.run("walk", &[], "").exits(0).stdout, "0 0 3\n");
     let none = shop.run("walk", &["none"], "").exits(0);
     assert_eq!(none.stdout, "-1 0 3\n");
+}
+
+#[test]
+fn a_branch_after_which_all_is_the_same_is_not_decided() {
+    let runs: &[(&[&str], &str)] = &[
+        (&[], "21 0\n"),
+        (&["1"], "21 1\n"),
+        (&["3"], "joined early\n"),
+    ];
+    let archive = check("alike", runs);
+    let decisions = archive.steps.iter().filter(|step| !step.next.is_leaf());
+    assert_eq!(decisions.count(), 1, "only the switch");
+    assert_eq!(Paths::of(&archive).total(&archive), 5);
 }

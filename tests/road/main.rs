@@ -16,4 +16,5 @@ mod rebuild;
 mod reuse;
 mod robust;
 mod sarif;
+mod undefined;
 mod workshop;

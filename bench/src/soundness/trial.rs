@@ -55,7 +55,7 @@ pub enum Wrong {
     BuildSlow,
     /// Two enumerations gave two archives.
     NotReproducible,
-    /// The archive has a deadlock that the program does not have.
+    /// The archive has a deadlock that the program does not have, and says that it is certain.
     FalseDeadlock,
     /// A complete search for deadlocks of the program without Heddle misses the one that it has.
     MissedDeadlock,
@@ -277,9 +277,14 @@ impl<'a> Trial<'a> {
     fn link_and_run(&mut self, built: &Built, subject: &Subject) -> Result<Option<Finding>> {
         self.tally.seen.extend(coverage::of_archive(&built.archive));
         if !self.effort.gives_up
-            && let Some(finding) = false_deadlock(&built.archive, subject)
+            && let Some((sure, finding)) = false_deadlock(&built.archive, subject)
         {
-            return Ok(Some(finding));
+            if sure {
+                return Ok(Some(finding));
+            }
+            // Said to be possible only, with what was not known: less than could be known, and no lie.
+            let seen = "archive: a possible deadlock that is none".to_owned();
+            self.tally.seen.insert(seen);
         }
         if subject.takes_more {
             let verdict = schedules::check::check(&built.archive);
@@ -381,17 +386,17 @@ impl<'a> Trial<'a> {
 
 /// The archive has a deadlock although the oracle found none on any input. If it looked at all of them; if not, whoever asked for
 /// the trial may ask the oracle about [`Tally::deadlocks`].
-fn false_deadlock(archive: &Archive, subject: &Subject) -> Option<Finding> {
+/// True if one of them is said to be certain.
+fn false_deadlock(archive: &Archive, subject: &Subject) -> Option<(bool, Finding)> {
     let real = subject.takes_more || subject.cases.iter().any(Case::may_deadlock);
-    let verdict = schedules::check::check(archive);
-    let first = verdict.findings.first().filter(|_| !real)?;
-    let sure = if first.is_certain() {
-        "sure"
-    } else {
-        "possible"
-    };
-    let detail = format!("{} deadlocks, the first {sure}", verdict.findings.len());
-    Some(Finding::new(Wrong::FalseDeadlock, &[], detail))
+    let found = schedules::check::check(archive).findings;
+    if real || found.is_empty() {
+        return None;
+    }
+    let sure = found.iter().filter(|one| one.is_certain()).count();
+    let detail = format!("{} deadlocks, {sure} of them certain", found.len());
+    let finding = Finding::new(Wrong::FalseDeadlock, &[], detail);
+    Some((sure > 0, finding))
 }
 
 pub(super) fn outcome(run: &Ended) -> Option<Outcome> {

@@ -21,6 +21,7 @@ pub mod published;
 pub mod real;
 pub mod records;
 pub mod runtime;
+pub mod strategies;
 pub mod subject;
 pub mod table;
 pub mod views;
@@ -78,10 +79,12 @@ pub fn run(plan: &Plan) -> Result<bool> {
     };
     let whole = plan.names.is_empty();
     if wanted('2') {
-        ideas::measure(&workshop, &idea_subjects(&subjects));
+        ideas::measure(&workshop, &chosen(&subjects, ideas::SUBSET));
     }
     if wanted('3') {
         run_times(&workshop, &subjects, &found, plan.times);
+        let subset = chosen(&subjects, strategies::SUBSET);
+        strategies::measure(&workshop, &subset, plan.times);
     }
     if wanted('4') && whole {
         said(&workshop, "micro", micro::measure(&workshop, plan.times));
@@ -191,9 +194,9 @@ fn enumerated(
     }
 }
 
-/// The subset of the second table that is among the programs asked for.
-fn idea_subjects(subjects: &[Subject]) -> Vec<(Subject, u32)> {
-    let rows = ideas::SUBSET.iter().filter_map(|(name, threads)| {
+/// The programs of a subset that are among those asked for.
+fn chosen(subjects: &[Subject], subset: &[(&str, u32)]) -> Vec<(Subject, u32)> {
+    let rows = subset.iter().filter_map(|(name, threads)| {
         let subject = subjects.iter().find(|subject| subject.name() == *name)?;
         Some((subject.clone(), *threads))
     });

@@ -8,6 +8,7 @@ use super::bar::source_of;
 use super::ideas::IDEAS;
 use super::published::{self, Published};
 use super::records::{Record, count, number, of_kind, text};
+use super::strategies::STRATEGIES;
 use super::table::{Table, seconds};
 
 /// All tables that the records have something for, in the page's order.
@@ -18,6 +19,7 @@ pub fn tables(records: &[Record]) -> Vec<Table> {
         published_ideas(records),
         run_time(records),
         waits(records),
+        strategies(records),
         micro(records),
         growth(records),
         peers(records),
@@ -153,6 +155,39 @@ fn idea_cell(record: &Record) -> String {
             .take(30)
             .collect(),
     }
+}
+
+/// One row a program, one column a strategy.
+fn strategies(records: &[Record]) -> Table {
+    let mut head = vec!["program", "P"];
+    head.extend(STRATEGIES);
+    let title = "3c. Who goes first: schedules, and enforced / native run time (lowest-highest)";
+    let mut table = Table::new(title, &head);
+    let mut rows: BTreeMap<(String, u32), BTreeMap<String, String>> = BTreeMap::new();
+    for record in of_kind(records, "strategy") {
+        let key = (text(record, "program").to_owned(), threads(record));
+        let cell = match number(record, "ratio") {
+            Some(ratio) => format!(
+                "{}: {ratio:.2} ({:.2}-{:.2})",
+                figure(record, "schedules"),
+                number(record, "lowest").unwrap_or(f64::NAN),
+                number(record, "highest").unwrap_or(f64::NAN)
+            ),
+            None => text(record, "reason").chars().take(40).collect(),
+        };
+        let cells = rows.entry(key).or_default();
+        cells.insert(text(record, "strategy").to_owned(), cell);
+    }
+    for ((program, threads), cells) in &rows {
+        let mut row = vec![program.clone(), threads.to_string()];
+        row.extend(
+            STRATEGIES
+                .iter()
+                .map(|name| cells.get(*name).cloned().unwrap_or_default()),
+        );
+        table.row(row);
+    }
+    table.note("balanced is what `heddle enumerate` does: critical sections whole, then the thread with the least work behind it.")
 }
 
 fn published_ideas(records: &[Record]) -> Table {

@@ -238,7 +238,9 @@ impl Joiner<'_, '_> {
         {
             return x;
         }
-        if let Some(symbol) = self.symbols.get(&(x, y)) {
+        if let Some(symbol) = self.symbols.get(&(x, y))
+            && self.engine.equalities
+        {
             return *symbol;
         }
         self.note_loss(x);

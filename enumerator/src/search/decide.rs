@@ -2,7 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use schedules::archive::{LateArm, Next, PredicateOp, RegisterKind, RootId, ShadowId, StepId};
+use schedules::archive::{
+    FragmentId, LateArm, Next, PredicateOp, RegisterKind, RootId, ShadowId, SiteId, StepId,
+};
 use schedules::primitives::NodeOp;
 use schedules::{Register, Shadow};
 
@@ -77,11 +79,18 @@ impl Explorer<'_, '_> {
                 return step;
             }
             if !self.marked.is_told(&branch) {
+                if let Some(step) = self.agreed(&path, slot, &outcomes, branch) {
+                    return step;
+                }
                 if self.closing && !self.marked.decisions.contains(&branch) {
                     return self.closing_leaf(&mut path, branch);
                 }
                 self.found.decisions.insert(branch);
             }
+        }
+        if !self.options.ideas.late {
+            let at = Some(SiteRef::Instr(branch.0, branch.1));
+            return self.gap_leaf(&mut path, at, "it cannot be decided when the epoch begins");
         }
         self.tally.late += 1;
         let fragment = self.fragment(&mut path.world);
@@ -108,7 +117,32 @@ impl Explorer<'_, '_> {
             why: self.builder.text(&why),
             arms,
         };
-        self.builder.step(fragment, next)
+        self.builder.decision(fragment, next)
+    }
+
+    /// A branch that no epoch so far had to decide: if the same follows on every way, nobody need know which one was taken.
+    fn agreed(
+        &mut self,
+        path: &Path,
+        slot: usize,
+        outcomes: &[(u32, Expr)],
+        branch: (FuncId, InstrId),
+    ) -> Option<StepId> {
+        if self.found.decisions.contains(&branch) {
+            return None;
+        }
+        let mut all = None;
+        for (outcome, condition) in outcomes {
+            let mut arm = path.clone();
+            arm.decisions += 1;
+            self.take(&mut arm, slot, branch, *outcome, *condition);
+            let step = self.explore(arm);
+            if self.found.decisions.contains(&branch) || *all.get_or_insert(step) != step {
+                return None;
+            }
+        }
+        self.tally.needless += 1;
+        all
     }
 
     /// Takes one way, with a node if the branch is instrumented.
@@ -149,9 +183,8 @@ impl Explorer<'_, '_> {
         outcomes: &[(u32, Expr)],
         branch: (FuncId, InstrId),
     ) -> Option<StepId> {
-        let mut predicates = Vec::new();
         for (_, condition) in outcomes {
-            predicates.push(self.predicate_of(*condition)?);
+            self.predicate_of(*condition)?;
         }
         self.tally.early += 1;
         let fragment = self.fragment(&mut path.world);
@@ -163,23 +196,56 @@ impl Explorer<'_, '_> {
             self.take(&mut arm, slot, branch, *outcome, *condition);
             steps.push(self.explore(arm));
         }
-        let empty = self.builder.fragment(Vec::new());
-        let mut otherwise = steps.pop().expect("several ways");
-        for (index, yes) in steps.into_iter().enumerate().rev() {
-            let text = self.engine.pool.display(outcomes[index].1).to_string();
-            let predicate = self
-                .builder
-                .predicate(std::mem::take(&mut predicates[index]), &text);
-            let next = Next::Early {
-                site,
-                predicate,
-                yes,
-                no: otherwise,
-            };
-            let here = if index == 0 { fragment } else { empty };
-            otherwise = self.builder.step(here, next);
+        let conditions = outcomes.iter().map(|(_, condition)| *condition);
+        Some(self.choose(fragment, site, conditions.zip(steps).collect()))
+    }
+
+    /// An early decision between steps, each with its condition: ways to the same step are one way.
+    fn choose(&mut self, fragment: FragmentId, site: SiteId, ways: Vec<(Expr, StepId)>) -> StepId {
+        let mut groups: Vec<(Vec<Expr>, StepId)> = Vec::new();
+        for (condition, step) in ways {
+            match groups.iter_mut().find(|(_, known)| *known == step) {
+                Some((conditions, _)) => conditions.push(condition),
+                None => groups.push((vec![condition], step)),
+            }
         }
-        Some(otherwise)
+        let most = (0..groups.len()).max_by_key(|k| groups[*k].0.len());
+        let (conditions, mut otherwise) = groups.remove(most.expect("several ways"));
+        if groups.is_empty() {
+            // Says nothing: the builder leaves it out.
+            groups.push((conditions, otherwise));
+        }
+        let empty = self.builder.fragment(Vec::new());
+        for (index, (conditions, yes)) in groups.into_iter().enumerate().rev() {
+            let pool = &mut self.engine.pool;
+            let never = pool.constant(1, 0);
+            let all = (conditions.iter()).fold(never, |all, one| pool.or(all, *one));
+            let parts = match self.predicate_of(all) {
+                Some(code) => vec![(all, code)],
+                None => self.predicates_of(conditions),
+            };
+            for (part, (condition, code)) in parts.into_iter().enumerate().rev() {
+                let text = self.engine.pool.display(condition).to_string();
+                let predicate = self.builder.predicate(code, &text);
+                let next = Next::Early {
+                    site,
+                    predicate,
+                    yes,
+                    no: otherwise,
+                };
+                let here = if index + part == 0 { fragment } else { empty };
+                otherwise = self.builder.decision(here, next);
+            }
+        }
+        otherwise
+    }
+
+    fn predicates_of(&mut self, conditions: Vec<Expr>) -> Vec<(Expr, Vec<PredicateOp>)> {
+        let code = |condition| {
+            let code = self.predicate_of(condition);
+            (condition, code.expect("it was lowered before"))
+        };
+        conditions.into_iter().map(code).collect()
     }
 
     /// The condition as byte code, if it can be evaluated when the epoch begins.
@@ -229,7 +295,7 @@ impl Explorer<'_, '_> {
             yes: steps[0],
             no: steps[1],
         };
-        self.builder.step(fragment, next)
+        self.builder.decision(fragment, next)
     }
 
     /// Ways out of a branch on which the process ends before anybody synchronizes again need no decision: the schedule is cut short there, and

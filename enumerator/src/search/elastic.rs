@@ -24,7 +24,7 @@ impl Explorer<'_, '_> {
         outcomes: &[(u32, Expr)],
         branch: (FuncId, InstrId),
     ) -> bool {
-        if self.follows_orders || self.marked.is_told(&branch) {
+        if !self.options.ideas.elastic || self.follows_orders || self.marked.is_told(&branch) {
             return false;
         }
         if self.marked.elastic.contains(&branch) {

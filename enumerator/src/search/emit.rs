@@ -79,7 +79,11 @@ fn kind_of(module: &Module, instr: &Instr) -> SiteKind {
     }
 }
 
-fn position(builder: &mut ArchiveBuilder, module: &Module, at: &model::Position) -> Position {
+pub(super) fn position(
+    builder: &mut ArchiveBuilder,
+    module: &Module,
+    at: &model::Position,
+) -> Position {
     let file = match module.files.get(at.file as usize) {
         Some(file) if at.line != 0 => file.as_str(),
         _ => "",

@@ -10,7 +10,7 @@ use super::bounds::Limits;
 use super::live::Live;
 use super::marked::Branch;
 use super::outcome::{Outcome, Start, Tally, Task};
-use super::{Explorer, Path, assume, schedule};
+use super::{Explorer, Path, assume};
 use crate::Options;
 use crate::analysis::Facts;
 use crate::analysis::relevance::Relevance;
@@ -19,6 +19,7 @@ use crate::symbolic::engine::Engine;
 use crate::symbolic::expr::{Origin, ShadowRegister};
 use crate::symbolic::portable::{Malformed, Names};
 use crate::symbolic::state::{State, Val};
+use crate::symbolic::undefined::Suspicions;
 use crate::threads::World;
 use crate::threads::portable;
 use crate::threads::trail::SiteRef;
@@ -46,6 +47,7 @@ impl<'g> Ground<'g> {
         abandoned: &dyn Fn() -> bool,
     ) -> Result<Outcome, Malformed> {
         let mut explorer = self.explorer(task, abandoned);
+        explorer.engine.suspicions = Suspicions::default();
         match &task.start {
             Start::Main => explorer.first_epoch(self.main, self.assumed),
             Start::World(bytes) => {
@@ -67,7 +69,7 @@ impl<'g> Ground<'g> {
     {
         Explorer {
             engine: self.engine(task),
-            builder: ArchiveBuilder::new(Program::default()),
+            builder: self.builder(Program::default()),
             found: (*task.marked).clone(),
             marked: &task.marked,
             options: self.options,
@@ -92,10 +94,18 @@ impl<'g> Ground<'g> {
         }
     }
 
+    /// Where trees are put together.
+    pub(super) fn builder(self, program: Program) -> ArchiveBuilder {
+        let mut builder = ArchiveBuilder::new(program);
+        builder.keeps_copies = !self.options.ideas.sharing;
+        builder
+    }
+
     fn engine(self, task: &Task) -> Engine<'g> {
         let mut engine = Engine::new(self.module, self.facts);
         engine.relevance = self.relevance;
         engine.merging = self.options.ideas.merging;
+        engine.equalities = self.options.ideas.joins;
         let (marked, markers) = (&task.marked, self.facts.all_markers());
         engine.markers = markers.possible.clone();
         if marked.short_epochs {
@@ -143,7 +153,7 @@ impl Explorer<'_, '_> {
             fresh: vec![false],
             visits: BTreeMap::new(),
             decisions: 0,
-            policy: schedule::POLICIES[0],
+            strategy: self.options.strategy,
         }
     }
 
@@ -210,7 +220,7 @@ impl Explorer<'_, '_> {
             fresh: vec![true; slots],
             visits: BTreeMap::new(),
             decisions: 0,
-            policy: schedule::POLICIES[0],
+            strategy: self.options.strategy,
         });
         self.define(epoch, root);
     }
@@ -235,13 +245,16 @@ impl Explorer<'_, '_> {
             summaries: counters.summaries,
             skipped_calls: counters.skipped_calls,
             queries: self.engine.solver.statistics().queries,
-            needless: self.builder.needless_decisions(),
+            needless: self.tally.needless + self.builder.needless_decisions(),
             ..self.tally
         };
         let worlds = self.epochs.worlds();
         let ends = worlds
             .map(|world| portable::encode(&self.engine, world))
             .collect();
+        if !self.restart && !self.cut {
+            self.tell_undefined();
+        }
         let function = |id: &FuncId| self.engine.module.functions[*id].name.clone();
         let touched = self.engine.touched.iter().map(function).collect();
         Outcome {

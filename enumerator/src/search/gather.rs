@@ -60,7 +60,7 @@ pub(super) enum Which {
 impl<'g> Gathered<'g> {
     pub(super) fn new(ground: Ground<'g>) -> Self {
         let (module, options) = (ground.module, ground.options);
-        let mut builder = ArchiveBuilder::new(Program {
+        let mut builder = ground.builder(Program {
             name: options.name.clone(),
             fingerprint: module.fingerprint,
             thread_bound: options.thread_bound,
@@ -141,6 +141,7 @@ impl<'g> Gathered<'g> {
             note.or_insert_with(|| (why.clone(), 0)).1 += 1;
         }
         let mut engine = Engine::new(self.ground.module, self.ground.facts);
+        engine.equalities = self.ground.options.ideas.joins;
         // What one thread knows for itself does not hold for the others.
         engine.running = usize::MAX;
         let mut epochs = vec![None];

@@ -132,7 +132,7 @@ impl Explorer<'_, '_> {
     }
 
     /// A concrete input that satisfies the path, and whether the path really exists.
-    fn inputs(&mut self, conjuncts: &[Expr]) -> (Vec<InputValue>, bool) {
+    pub(super) fn inputs(&mut self, conjuncts: &[Expr]) -> (Vec<InputValue>, bool) {
         let pool = &self.engine.pool;
         let mut symbols: Vec<Expr> = conjuncts
             .iter()
@@ -143,7 +143,7 @@ impl Explorer<'_, '_> {
         let (exact, vague): (Vec<Expr>, Vec<Expr>) = symbols
             .iter()
             .copied()
-            .partition(|symbol| is_input(pool, *symbol));
+            .partition(|symbol| pool.origin(*symbol).is_some_and(Origin::is_given));
         let facts = vague
             .iter()
             .map(|symbol| pool.display(*symbol).to_string())
@@ -257,11 +257,3 @@ impl Explorer<'_, '_> {
 
 /// What small numbers of an example are tried, the smallest first.
 const SMALL: [u128; 3] = [3, 20, 120];
-
-/// A value that the user or the world gives, and not one that stands for something approximated.
-fn is_input(pool: &Pool, symbol: Expr) -> bool {
-    matches!(
-        pool.origin(symbol),
-        Some(Origin::Input { .. } | Origin::Register { .. } | Origin::External { .. })
-    )
-}

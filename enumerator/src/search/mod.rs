@@ -26,6 +26,7 @@ mod refuse;
 mod schedule;
 mod settle;
 mod store;
+mod undefined;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -33,12 +34,12 @@ use std::sync::atomic::Ordering;
 use schedules::archive::{Next, StepId};
 use schedules::builder::ArchiveBuilder;
 
-use crate::Options;
 use crate::model::{BlockId, FuncId, InstrId};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::run::Stop;
 use crate::threads::World;
 use crate::threads::trail::SiteRef;
+use crate::{Options, Strategy};
 use live::Live;
 use marked::{Branch, Marked};
 use outcome::Tally;
@@ -66,7 +67,7 @@ struct Path {
     /// How often each thread was at each place that could be a marker.
     visits: BTreeMap<(usize, FuncId, BlockId), u32>,
     decisions: usize,
-    policy: schedule::Policy,
+    strategy: Strategy,
 }
 
 /// Explores one epoch.
@@ -122,8 +123,10 @@ impl Explorer<'_, '_> {
         if self.script.is_some() {
             return self.follow_script(path);
         }
-        path.policy = schedule::POLICIES[0];
-        let mut policies = schedule::POLICIES[1..].iter();
+        path.strategy = self.options.strategy;
+        // The first is what was asked for; the others are tried, in this order, where it ends in a deadlock.
+        let others = Strategy::ALL.map(|(_, strategy)| strategy).into_iter();
+        let mut others = others.filter(|other| *other != self.options.strategy);
         let start = path.clone();
         loop {
             if let Some(reason) = self.exhausted(&path) {
@@ -135,12 +138,12 @@ impl Explorer<'_, '_> {
                 Advance::Ask { slot, condition } => return self.ask(path, slot, condition),
                 Advance::Boundary => return self.boundary(path),
                 Advance::Exit => return self.leaf(&mut path, Next::Exit),
-                Advance::Deadlock(stuck) => match policies.next() {
+                Advance::Deadlock(stuck) => match others.next() {
                     // The order since the last decision was our choice: another one may not end here.
-                    Some(policy) => {
+                    Some(other) => {
                         self.tally.reordered += 1;
                         path = start.clone();
-                        path.policy = *policy;
+                        path.strategy = other;
                     }
                     None => return self.deadlock_leaf(&mut path, &stuck),
                 },

@@ -5,6 +5,7 @@
 //! critical sections stay whole and locks taken in different orders do not meet.
 
 use super::{Advance, Explorer, Path};
+use crate::Strategy;
 use crate::model::{BlockId, FuncId, InstrKind};
 use crate::symbolic::run::{Stop, Until};
 use schedules::primitives::NodeOp;
@@ -72,11 +73,11 @@ impl Explorer<'_, '_> {
         let key = |slot: &usize| {
             let outside = !world.holds_locks(*slot);
             let cost = world.state.threads[*slot].cost;
-            match path.policy {
-                Policy::Balanced => (outside, cost, *slot),
-                Policy::FirstToLast => (false, 0, *slot),
-                Policy::LastToFirst => (false, 0, count - *slot),
-                Policy::Interleaved => (false, cost, *slot),
+            match path.strategy {
+                Strategy::Balanced => (outside, cost, *slot),
+                Strategy::FirstToLast => (false, 0, *slot),
+                Strategy::LastToFirst => (false, 0, count - *slot),
+                Strategy::Interleaved => (false, cost, *slot),
             }
         };
         slots.sort_by_key(key);
@@ -316,26 +317,6 @@ impl Explorer<'_, '_> {
         }
     }
 }
-
-/// How to choose who goes next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Policy {
-    /// Critical sections whole, then the least work.
-    Balanced,
-    /// Each runs until it blocks, in the order of slots.
-    FirstToLast,
-    LastToFirst,
-    /// The least work, critical sections or not.
-    Interleaved,
-}
-
-/// The first is what runs best; the others are tried, in this order, where it ends in a deadlock.
-pub(super) const POLICIES: [Policy; 4] = [
-    Policy::Balanced,
-    Policy::FirstToLast,
-    Policy::LastToFirst,
-    Policy::Interleaved,
-];
 
 /// Calls of a function that synchronizes and calls itself, with decisions inside; with more it ends epochs.
 const DEEP_RECURSION: u32 = 12;

@@ -55,7 +55,10 @@ pub(crate) fn enumerate(
     let store = Store::open(ground);
     std::thread::scope(|scope| {
         let mut crew = Crew::new(scope, ground, &store);
-        let mut marked = Marked::default();
+        let mut marked = Marked {
+            keep_order: !options.ideas.symbolic_slots,
+            ..Marked::default()
+        };
         loop {
             let closing = live.end().is_some();
             match pass(&mut crew, marked, closing)? {

@@ -173,7 +173,10 @@ fn base(ground: Ground<'_>) -> Vec<u8> {
     let mut base = Writer::default();
     base.text(&tool());
     base.number(ground.options.thread_bound.into());
-    base.text(&format!("{:?}", ground.options.ideas));
+    base.text(&format!(
+        "{:?} {:?}",
+        ground.options.ideas, ground.options.strategy
+    ));
     base.count(ground.options.assumptions.len());
     for assumption in &ground.options.assumptions {
         base.text(assumption);

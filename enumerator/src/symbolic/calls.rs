@@ -351,8 +351,7 @@ impl Engine<'_> {
         let kind = self.facts.allocated(stack);
         let kind = kind.unwrap_or(AbstractObject::Heap(at.0, at.1));
         let object = self.new_object(name.clone(), size, kind, false);
-        let why = format!("{name}, not initialized");
-        let source = self.source(Origin::Fresh { why });
+        let source = self.source(Origin::uninitialized(&name));
         self.set_content(state, object, Content::new(Background::Unknown(source)));
         self.pointer(object, 0)
     }

@@ -426,6 +426,7 @@ impl Engine<'_> {
         let targets = self.resolve(pointer);
         let mut value: Option<Expr> = None;
         for target in targets.iter().rev() {
+            self.suspect(state, at, operand, target, size);
             let here = match target.place {
                 Place::Null => continue,
                 Place::Object(object, offset) => self.read_at(state, object, offset, size),
@@ -530,7 +531,9 @@ impl Engine<'_> {
         pointer: Expr,
         value: Expr,
     ) {
+        let size = u64::from(self.pool.width(value)).div_ceil(8);
         for target in self.resolve(pointer).into_iter().take(most_targets()) {
+            self.suspect(state, at, operand, &target, size);
             match target.place {
                 Place::Null => {}
                 Place::Object(object, offset) => {

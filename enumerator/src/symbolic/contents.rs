@@ -27,8 +27,10 @@ pub struct Content {
     patches: Vec<(u64, u64, Background)>,
     /// Loads at offsets that are not constant, valid until the next store.
     pub(super) indexed: Vec<(Expr, u64, Expr)>,
-    /// `free` was called on it.
+    /// `free` was called on it, on some way here.
     pub freed: bool,
+    /// `free` was called on it, whatever the way here. False where that is not known.
+    pub(super) surely_freed: bool,
 }
 
 impl Content {
@@ -40,6 +42,7 @@ impl Content {
             patches: Vec::new(),
             indexed: Vec::new(),
             freed: false,
+            surely_freed: false,
         }
     }
 

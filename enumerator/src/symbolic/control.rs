@@ -25,6 +25,9 @@ impl Engine<'_> {
             }
         }
         let (func, id, _) = self.current(state, slot);
+        if possible.len() > 1 {
+            self.suspect_branch(state, (func, id), &possible);
+        }
         if self.watched.contains(&(func, id)) && !possible.is_empty() {
             return Some(Stop::Branch { outcomes: possible });
         }

@@ -70,6 +70,8 @@ pub struct Engine<'m> {
     /// Join the sides of a silent branch where they meet; else the caller chooses one. Inside loops that are tried as a whole the
     /// sides are always joined, so that trying them ends.
     pub merging: bool,
+    /// Do joins between epochs keep what is equal on every way in?
+    pub equalities: bool,
     pub budget: Budget,
     /// A run that would go on for longer stops with a gap.
     pub most_steps: u64,
@@ -97,6 +99,10 @@ pub struct Engine<'m> {
     pub markers: std::collections::BTreeSet<(FuncId, BlockId)>,
     /// Results of floating-point operations by operation and operands: the same operation on the same values gives the same.
     pub(super) floats: std::collections::HashMap<(String, Vec<Expr>), Val>,
+    /// What may be undefined behaviour.
+    pub suspicions: super::undefined::Suspicions,
+    /// Something was freed somewhere.
+    pub(super) frees: bool,
     /// Functions that a thread was in.
     pub touched: std::collections::BTreeSet<FuncId>,
     /// What stores may write, as far as it was asked.
@@ -109,8 +115,8 @@ pub struct Engine<'m> {
     globals: BTreeMap<GlobalId, ObjId>,
     /// Loops that are being executed step by step, outermost first.
     pub(super) attempts: Vec<Attempt>,
-    /// Loops that were tried in vain.
-    pub(super) hopeless: BTreeMap<(FuncId, LoopId), u32>,
+    /// Steps of loops that were executed in vain.
+    pub(super) wasted: BTreeMap<(FuncId, LoopId), u64>,
     /// Do the blocks from here on neither synchronize nor come back?
     pub(super) silent_ends: BTreeMap<(FuncId, BlockId, bool), bool>,
 }
@@ -132,6 +138,7 @@ impl<'m> Engine<'m> {
             facts,
             relevance: None,
             merging: true,
+            equalities: true,
             budget: Budget::USUAL,
             most_steps: u64::MAX,
             alone: false,
@@ -148,13 +155,15 @@ impl<'m> Engine<'m> {
             told: Default::default(),
             markers: Default::default(),
             floats: Default::default(),
+            suspicions: super::undefined::Suspicions::none(),
+            frees: false,
             touched: Default::default(),
             written: BTreeMap::new(),
             repeats: Default::default(),
             running: 0,
             globals: BTreeMap::new(),
             attempts: Vec::new(),
-            hopeless: BTreeMap::new(),
+            wasted: BTreeMap::new(),
             silent_ends: BTreeMap::new(),
         }
     }
@@ -352,8 +361,8 @@ impl<'m> Engine<'m> {
             Const::Float { width, bits } => self.pool.constant(*width, *bits),
             Const::Zero => self.pool.constant(width.unwrap_or(64), 0),
             Const::Undef | Const::Aggregate(_) => {
-                let why = "an undefined value".to_owned();
-                self.pool.symbol(width.unwrap_or(64), Origin::Fresh { why })
+                let origin = Origin::undefined_value();
+                self.pool.symbol(width.unwrap_or(64), origin)
             }
             Const::Expr {
                 op,

@@ -267,7 +267,11 @@ impl Engine<'_> {
                 self.copy_bytes(state, at, to, from, size as u64);
             }
             None if self.copy_some(state, to, Some(from), None, size) => {}
-            _ => {
+            known => {
+                if let Some(size) = known {
+                    self.suspect_all(state, at, &call.args[0], to, size as u64);
+                    self.suspect_all(state, at, &call.args[1], from, size as u64);
+                }
                 let site = self.module.functions[at.0].instrs[at.1].site;
                 let name = format!("what was copied at {}", self.place(at.0, at.1));
                 let source = self.source(Origin::Summary { site, name });
@@ -370,6 +374,9 @@ impl Engine<'_> {
         let byte = self.scalar(state, slot, &call.args[1], &Type::Int(8));
         let size = self.scalar(state, slot, &call.args[2], &call.arg_types[2]);
         let exact = self.exact_place(to);
+        if let Some(size) = self.pool.as_const(size) {
+            self.suspect_all(state, at, &call.args[0], to, size as u64);
+        }
         match (exact, self.pool.as_const(size), self.pool.as_const(byte)) {
             (Some((object, offset)), Some(size), Some(0)) => {
                 self.cover(
@@ -445,12 +452,14 @@ impl Engine<'_> {
                 let size = self.scalar(state, slot, &call.args[1], &Type::Int(64));
                 let size = self.pool.as_const(size).map(|size| size as u64);
                 let old = self.scalar(state, slot, &call.args[0], &Type::Ptr);
+                self.suspect_free(state, at, &call.args[0], old);
                 let pointer = self.allocate(state, slot, at, size, name);
                 self.move_contents(state, at, old, pointer);
                 Some(Val::Scalar(pointer))
             }
             "free" => {
                 let pointer = self.scalar(state, slot, &call.args[0], &Type::Ptr);
+                self.suspect_free(state, at, &call.args[0], pointer);
                 let targets = self.resolve(pointer);
                 if let [only] = targets.as_slice()
                     && let Place::Object(object, _) = only.place

@@ -44,11 +44,12 @@ impl Engine<'_> {
         id: LoopId,
     ) -> Option<Stop> {
         let func = state.frame(slot).func;
-        let failures = self.hopeless.get(&(func, id)).copied().unwrap_or(0);
-        if failures < 2 && self.loop_matters(func, id) {
+        let wasted = self.wasted.get(&(func, id)).copied().unwrap_or(0);
+        if wasted < self.budget.loop_steps && self.loop_matters(func, id) {
             let saved = state.clone();
             let depth = state.threads[slot].frames.len();
-            let limit = self.counters.steps + self.budget.loop_steps;
+            let begun = self.counters.steps;
+            let limit = begun + self.budget.loop_steps;
             self.attempts.push(Attempt { depth, id, limit });
             let stop = self.run_within(state, slot, Until::LeaveLoop { depth, func, id });
             self.attempts.pop();
@@ -58,8 +59,8 @@ impl Engine<'_> {
                 Stop::Reached => return None,
                 Stop::Ended => return Some(Stop::Ended),
                 Stop::Fuel if !own_fuel => return Some(Stop::Fuel),
-                Stop::Fuel => *self.hopeless.entry((func, id)).or_default() += 2,
-                _ => *self.hopeless.entry((func, id)).or_default() += 1,
+                // A loop whose end is not known here may be one of three rounds elsewhere: what was tried in vain is what counts.
+                _ => *self.wasted.entry((func, id)).or_default() += 1 + self.counters.steps - begun,
             }
             *state = saved;
         }
@@ -271,6 +272,8 @@ impl Engine<'_> {
     ) -> bool {
         let module = self.module;
         let function = &module.functions[func];
+        // Whether the loop ever comes to this exit is not known: what is accessed before it proves nothing.
+        let was_off = self.suspicions.switch(true);
         for (register, instr) in function.block_instrs(from) {
             if !is_pure(&instr.kind) {
                 continue;
@@ -279,6 +282,7 @@ impl Engine<'_> {
                 state.frame_mut(slot).regs[register.0 as usize] = Some(value);
             }
         }
+        self.suspicions.switch(was_off);
         let frame = state.frame_mut(slot);
         frame.block = from;
         frame.next = function.terminator(from);

@@ -7,7 +7,8 @@
 //! unknown bytes makes a symbol, the same one for the same bytes of the same background, and keeps it as a cell. So what
 //! nobody asks for costs nothing, however large the object is.
 //!
-//! Deliberately absent: bounds checks as findings, and who may write what (the interpreter asks the analyses).
+//! Deliberately absent: bounds checks (`undefined` notes what may be wrong), and who may write what (the interpreter asks the
+//! analyses).
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -244,7 +245,9 @@ impl Engine<'_> {
 
     /// Marks an object as freed.
     pub fn free(&mut self, state: &mut State, object: ObjId) {
-        self.content_mut(state, object).freed = true;
+        self.frees = true;
+        let content = self.content_mut(state, object);
+        (content.freed, content.surely_freed) = (true, true);
     }
 
     /// Reads up to sixteen bytes at a known place.
@@ -424,9 +427,9 @@ impl Engine<'_> {
         if self.objects.info(object).constant {
             return;
         }
-        let freed = self.content_mut(state, object).freed;
+        let old = self.content_mut(state, object);
         let mut content = Content::new(Background::Unknown(source));
-        content.freed = freed;
+        (content.freed, content.surely_freed) = (old.freed, old.surely_freed);
         self.set_content(state, object, content);
     }
 
@@ -580,6 +583,7 @@ impl Engine<'_> {
         let (mut left, mut right) = (a.clone(), b.clone());
         let mut merged = Content::new(a.base);
         merged.freed = a.freed || b.freed;
+        merged.surely_freed = a.surely_freed && b.surely_freed;
         if a.base != b.base {
             merged.base = Background::Unknown(self.merge_source(object));
         }

@@ -1,7 +1,7 @@
 //! Symbolic execution: expressions and the solver chain, memory and states above them, and the interpreter on top.
 //!
 //! `expr`, `lower` and `solver` know nothing about programs or threads. `engine` and its parts (`run`, `control`, `loops`,
-//! `calls`, `callbacks`, `libc`, `library_state`, `intrinsics`, `options`, `learn`, `questions`, `exits`, `compute`, `memory`) execute one thread of a `state` at a time and know nothing about
+//! `calls`, `callbacks`, `libc`, `library_state`, `intrinsics`, `options`, `learn`, `questions`, `exits`, `compute`, `memory`, `undefined`) execute one thread of a `state` at a time and know nothing about
 //! schedules.
 
 pub mod alone;
@@ -31,3 +31,4 @@ pub mod run;
 pub mod solver;
 pub mod state;
 mod texts;
+pub mod undefined;

@@ -209,8 +209,7 @@ impl Engine<'_> {
         };
         let kind = crate::analysis::AbstractObject::Stack(func, id);
         let object = self.new_object(name.clone(), size, kind, false);
-        let why = format!("{name}, not initialized");
-        let source = self.source(super::expr::Origin::Fresh { why });
+        let source = self.source(super::expr::Origin::uninitialized(&name));
         self.set_content(state, object, Content::new(Background::Unknown(source)));
         state.frame_mut(slot).locals.push(object);
         object

@@ -1,6 +1,6 @@
 //! Findings for programs.
 
-use super::{Blocked, Cause, Explored, Finding, Line, Verdict, Warning};
+use super::{Blocked, Cause, Explored, Finding, Line, Under, Verdict, Warning};
 use crate::conform::Decided;
 use crate::json::Json;
 
@@ -66,8 +66,31 @@ fn warning(warning: &Warning) -> Json {
                 })
                 .collect(),
         ),
+        ("under", warning.under.as_ref().map_or(Json::Null, under)),
         ("suppressed", warning.suppressed.as_deref().into()),
     ])
+}
+
+fn under(under: &Under) -> Json {
+    let confidence = if under.certain { "certain" } else { "possible" };
+    Json::Object(vec![
+        ("confidence", confidence.into()),
+        (
+            "condition",
+            under.condition.iter().map(String::as_str).collect(),
+        ),
+        ("input", inputs(&under.input)),
+    ])
+}
+
+fn inputs(values: &[(String, String)]) -> Json {
+    let rows = values.iter().map(|(name, value)| {
+        Json::Object(vec![
+            ("name", name.as_str().into()),
+            ("value", value.as_str().into()),
+        ])
+    });
+    rows.collect()
 }
 
 fn finding(finding: &Finding) -> Json {
@@ -99,19 +122,7 @@ fn finding(finding: &Finding) -> Json {
             "condition",
             finding.condition.iter().map(String::as_str).collect(),
         ),
-        (
-            "input",
-            finding
-                .input
-                .iter()
-                .map(|(name, value)| {
-                    Json::Object(vec![
-                        ("name", name.as_str().into()),
-                        ("value", value.as_str().into()),
-                    ])
-                })
-                .collect(),
-        ),
+        ("input", inputs(&finding.input)),
         (
             "route",
             finding

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::paths::plural;
 
-use super::{Blocked, Cause, Explored, Finding, Line, Verdict, Warning};
+use super::{Blocked, Cause, Explored, Finding, Line, Under, Verdict, Warning};
 
 /// Gives the lines of the user's sources, if they are there.
 pub trait Sources {
@@ -187,6 +187,7 @@ impl Report<'_> {
             at,
             message,
             notes,
+            under,
             id,
             ..
         } = warning;
@@ -194,7 +195,26 @@ impl Report<'_> {
         for note in notes {
             line!(self, "  {note}");
         }
+        if let Some(under) = under {
+            self.under(under);
+        }
         line!(self, "");
+    }
+
+    fn under(&mut self, under: &Under) {
+        if !under.condition.is_empty() {
+            line!(self, "  happens if: {}", under.condition.join(" and "));
+        }
+        let values = under
+            .input
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"));
+        let values: Vec<String> = values.collect();
+        if !values.is_empty() {
+            line!(self, "  for example: {}", values.join(", "));
+        }
+        let sure = if under.certain { "certain" } else { "possible" };
+        line!(self, "  confidence: {sure}");
     }
 
     fn summary(&mut self, verdict: &Verdict) {

@@ -42,10 +42,23 @@ pub struct Warning {
     pub message: String,
     /// One for each thread or place that takes part.
     pub notes: Vec<Note>,
+    /// When it happens and how sure that is, for what happens under a condition.
+    pub under: Option<Under>,
     /// Stable name, for suppressions.
     pub id: String,
     /// Why the user does not want to hear of it, if a suppression matches.
     pub suppressed: Option<String>,
+}
+
+/// The circumstances of a warning.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Under {
+    /// The program's beginning leads there, with this input.
+    pub certain: bool,
+    /// Conjuncts in the program's variables. Empty: always.
+    pub condition: Vec<String>,
+    /// An input that leads there, as (name, value).
+    pub input: Vec<(String, String)>,
 }
 
 /// Something that takes part in what a warning is about.
@@ -75,6 +88,7 @@ impl Warning {
             at,
             message,
             notes,
+            under: None,
             suppressed: None,
         }
     }

@@ -81,7 +81,41 @@ pub enum Origin {
     Fresh { why: String },
 }
 
+/// How reasons for memory that was never written end.
+const UNINITIALIZED: &str = ", not initialized";
+
+/// The compiler's name for a value that nobody computed.
+const UNDEFINED: &str = "an undefined value";
+
 impl Origin {
+    /// Of memory that was never written.
+    pub fn uninitialized(name: &str) -> Origin {
+        let why = format!("{name}{UNINITIALIZED}");
+        Origin::Fresh { why }
+    }
+
+    /// Of a variable that was never written, once it is no memory any more.
+    pub fn undefined_value() -> Origin {
+        let why = UNDEFINED.to_owned();
+        Origin::Fresh { why }
+    }
+
+    /// Was this value never written?
+    pub fn is_uninitialized(&self) -> bool {
+        match self {
+            Origin::Fresh { why } => why == UNDEFINED || why.ends_with(UNINITIALIZED),
+            _ => false,
+        }
+    }
+
+    /// Did the user or the world give this value? Others stand for something approximated.
+    pub fn is_given(&self) -> bool {
+        matches!(
+            self,
+            Origin::Input { .. } | Origin::Register { .. } | Origin::External { .. }
+        )
+    }
+
     /// What reports call the value.
     pub fn name(&self) -> &str {
         match self {
