@@ -43,10 +43,7 @@ pub(crate) fn run(path: &Path, what: &str) -> Result<Verdict> {
         sources,
         notes: notes(&archive),
     };
-    print!(
-        "{}",
-        explainer.epoch(EpochId::from_index(epoch), &decisions, decision)
-    );
+    crate::output::print(&explainer.epoch(EpochId::from_index(epoch), &decisions, decision))?;
     Ok(Verdict::Fine)
 }
 

@@ -53,32 +53,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     let program = gather(&arguments.binary)?;
     let functions = externals(&program.bitcode)?;
     write_whole(&arguments.output, &program.bitcode.0)?;
-    println!(
+    let summary = format!(
         "{}: {} sources, {} functions, {} external",
         arguments.output.display(),
         program.sources.len(),
         functions.defined,
         functions.external.len()
     );
-    for name in &program.opaque {
-        println!("without bitcode: {name}");
-    }
+    let mut lines = vec![summary];
+    let named = |what: &str, names: &[String]| -> Vec<String> {
+        names.iter().map(|name| format!("{what}: {name}")).collect()
+    };
+    lines.extend(named("without bitcode", &program.opaque));
     if !program.native.is_empty() {
-        println!("native in the binary: {}", some_of(&program.native));
+        lines.push(format!(
+            "native in the binary: {}",
+            some_of(&program.native)
+        ));
     }
-    for name in &program.libraries {
-        println!("shared library: {name}");
-    }
-    for name in &program.left_out {
-        println!(
-            "left out: {name} has bitcode; link it statically (for example --disable-shared) to have it in the program"
-        );
-    }
+    lines.extend(named("shared library", &program.libraries));
+    lines.extend(program.left_out.iter().map(|name| {
+        format!("left out: {name} has bitcode; link it statically (for example --disable-shared) to have it in the program")
+    }));
     if arguments.functions {
-        for name in &functions.external {
-            println!("external: {name}");
-        }
+        lines.extend(named("external", &functions.external));
     }
+    crate::output::print(&format!("{}\n", lines.join("\n")))?;
     Ok(Verdict::Fine)
 }
 

@@ -83,6 +83,7 @@ Exit status:
 Environment:
   HEDDLE_OPTIONS   key=value:key=value for enforced programs; HEDDLE_OPTIONS=help ./prog lists the keys
   HEDDLE_CLANG     the C compiler [default: clang-19]; HEDDLE_CLANGXX the C++ compiler
+  HEDDLE_RT        the runtime to link into programs [default: libheddle_rt.a of this installation]
   NO_COLOR         no colours; COLUMNS: the width of reports
 
 Examples:

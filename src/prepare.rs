@@ -1,6 +1,7 @@
 //! `heddle prepare`: the canonical bitcode that enumerator and instrumenter share.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 
 use anyhow::Result;
 
@@ -43,18 +44,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
     let prepared = inputs.prepare()?;
     let sites = instrument_pass::site_table(&prepared.bitcode)?;
     write_whole(output, &prepared.bitcode.0)?;
-    println!("{}: {} sites", output.display(), sites.len());
+    let mut text = format!("{}: {} sites\n", output.display(), sites.len());
     for name in &prepared.opaque {
-        println!("without bitcode: {name}");
+        let _ = writeln!(text, "without bitcode: {name}");
     }
-    if lists_sites {
-        for site in &sites {
-            println!(
-                "{:016x} {} {}: {}",
-                site.stable, site.place, site.function, site.text
-            );
-        }
+    for site in sites.iter().filter(|_| lists_sites) {
+        let _ = writeln!(
+            text,
+            "{:016x} {} {}: {}",
+            site.stable, site.place, site.function, site.text
+        );
     }
+    crate::output::print(&text)?;
     let unsupported = instrument_pass::unsupported(&prepared.bitcode)?;
     for error in &unsupported {
         eprintln!("heddle: warning: {error} [{}]", Code::Refused);

@@ -189,6 +189,16 @@ fn nothing_is_left_undone() {
     );
 }
 
+/// `println!` panics where a reader went away; `output::print` does not.
+#[test]
+fn the_command_prints_in_one_place() {
+    check_lines("print with crate::output::print", |file, line| {
+        let line = line.trim_start();
+        let prints = line.starts_with("println!(") || line.starts_with("print!(");
+        file.path.starts_with("src/") && prints
+    });
+}
+
 #[test]
 fn no_file_is_a_drawer() {
     let bad: Vec<_> = files()

@@ -142,7 +142,12 @@ fn writable(folder: &Path, cure: &str) -> Finding {
 }
 
 /// The variables that Heddle reads.
-pub(crate) const VARIABLES: &[&str] = &["HEDDLE_OPTIONS", "HEDDLE_CLANG", "HEDDLE_CLANGXX"];
+pub(crate) const VARIABLES: &[&str] = &[
+    "HEDDLE_OPTIONS",
+    "HEDDLE_CLANG",
+    "HEDDLE_CLANGXX",
+    "HEDDLE_RT",
+];
 
 pub(super) fn environment() -> Finding {
     let set: Vec<String> = std::env::vars_os()

@@ -181,3 +181,28 @@ fn damaged_bitcode_is_an_error_not_a_crash() {
         }
     }
 }
+
+/// `| head` closes the pipe early; that is nobody's fault.
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let shop = Workshop::new();
+    shop.write("prog.c", "int main(void) { return 0; }\n");
+    shop.shell("$HEDDLE cc prog.c -o prog").exits(0);
+    for words in [
+        &["prepare", "prog.c", "-o", "prog.bc", "--sites"][..],
+        &["extract", "./prog", "-o", "prog.bc", "--functions"],
+        &["analyze", "prog.c"],
+        &["--help"],
+    ] {
+        let (reader, writer) = std::io::pipe().expect("pipe");
+        drop(reader);
+        let output = shop
+            .command(env!("CARGO_BIN_EXE_heddle"))
+            .args(words)
+            .stdout(writer)
+            .output()
+            .expect("heddle runs");
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        assert!(output.stderr.is_empty(), "{words:?}: {output:?}");
+    }
+}

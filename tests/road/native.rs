@@ -306,3 +306,39 @@ fn suppressions_and_fail_on_decide_the_status() {
     workshop.write("heddle.suppressions", "function:forth the vendor's\n");
     native(&[]).exits(0);
 }
+
+/// A page of the unconstrained program: each deadlock has the picture of its own order, and nothing is said of an archive.
+#[test]
+fn each_deadlock_on_a_page_has_its_own_picture() {
+    let shop = Workshop::new();
+    shop.write(
+        "two.c",
+        "#include <pthread.h>
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER, c = PTHREAD_MUTEX_INITIALIZER;
+static void *one(void *p) { pthread_mutex_lock(&a); pthread_mutex_lock(&b); pthread_mutex_unlock(&b); pthread_mutex_unlock(&a); return p; }
+static void *two(void *p) { pthread_mutex_lock(&b); pthread_mutex_lock(&a); pthread_mutex_unlock(&a); pthread_mutex_unlock(&b);
+    pthread_mutex_lock(&c); pthread_mutex_lock(&c); return p; }
+int main(void) { pthread_t t, u; pthread_create(&t, 0, one, 0); pthread_create(&u, 0, two, 0); pthread_join(t, 0); pthread_join(u, 0); return 0; }
+",
+    );
+    shop.heddle(["check", "--native", "two.c", "--html", "two.html"])
+        .exits(1);
+    let page = std::fs::read_to_string(shop.path("two.html")).expect("page");
+    let cards: Vec<&str> = page.split("<article").skip(1).collect();
+    let of = |headline: &str| {
+        let mut cards = cards.iter().filter(|card| card.contains(headline));
+        let card = cards.next().expect("a card");
+        let picture = card.split_once("<svg").expect("a picture").1;
+        picture.split_once("</svg>").expect("its end").0.to_owned()
+    };
+    let (cycle, relock) = (
+        of("threads wait in a cycle"),
+        of("locks what it already holds"),
+    );
+    assert!(cycle.contains("waits: mutex_lock &quot;a&quot;"), "{cycle}");
+    assert!(
+        relock.contains("waits: mutex_lock &quot;c&quot;"),
+        "{relock}"
+    );
+    assert!(!page.contains("id=\"epochs\"") && !page.contains("id=\"decisions\""));
+}

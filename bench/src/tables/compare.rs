@@ -1,7 +1,7 @@
 //! `heddle-bench compare A B`: what moved between two runs beyond noise.
 //!
-//! Counts have no noise: any change is shown. A ratio moved if the spreads of the two runs do not meet. A single time moved
-//! if it changed by more than [`SHARE`] and by more than [`SECONDS`].
+//! Counts have no noise: any change is shown. A ratio moved if the spreads of the two runs do not meet. A single time (of the
+//! processor, where known) moved if it changed by more than [`SHARE`] and by more than [`SECONDS`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -135,13 +135,20 @@ fn moved(old: &Record, new: &Record) -> Vec<(String, String, String, bool)> {
             |record: &Record| number(record, "ratio").map_or(String::new(), |r| format!("{r:.2}"));
         all.push(("ratio".to_owned(), shown(old), shown(new), new_low > high));
     }
-    if let (Some(was), Some(is)) = (number(old, "seconds"), number(new, "seconds"))
+    if let Some((figure, was, is)) = times(old, new)
         && (is - was).abs() > SECONDS
         && (is - was).abs() > SHARE * was.min(is)
     {
-        all.push(("time".to_owned(), seconds(was), seconds(is), is > was));
+        all.push((figure.to_owned(), seconds(was), seconds(is), is > was));
     }
     all
+}
+
+/// Processor time where both runs have it: other work on the machine makes everything take longer on the clock.
+fn times(old: &Record, new: &Record) -> Option<(&'static str, f64, f64)> {
+    let both = |key| number(old, key).zip(number(new, key));
+    let processor = both("processor").map(|(was, is)| ("processor", was, is));
+    processor.or_else(|| both("seconds").map(|(was, is)| ("time", was, is)))
 }
 
 /// Prints the comparison.
@@ -196,5 +203,18 @@ mod tests {
                 ("time", "WORSE")
             ]
         );
+    }
+
+    #[test]
+    fn a_loaded_machine_is_no_change() {
+        let one = |seconds: f64, processor: f64| {
+            let mut record = row(seconds, 5, 0.9, 1.1);
+            record.insert("processor".to_owned(), processor.into());
+            record
+        };
+        let loaded = compare(&[one(1.0, 0.9)], &[one(4.0, 1.0)]);
+        assert!(loaded.rows.is_empty(), "{}", loaded.text());
+        let slower = compare(&[one(1.0, 0.9)], &[one(1.0, 2.0)]);
+        assert_eq!(slower.rows[0][1], "processor");
     }
 }
