@@ -31,6 +31,7 @@ pub(super) type Refused = (Wrong, String);
 
 const NAME: &str = "prog";
 pub(super) const BUILD_LIMIT: Duration = Duration::from_secs(120);
+const MOST_MEMORY: u64 = 3 << 30;
 
 /// Prepares and enumerates `prog.c` of the folder within the time; writes `prog.heddle`.
 pub(super) fn enumerate(
@@ -118,6 +119,8 @@ pub(super) fn options(jobs: usize, store: Option<PathBuf>, limit: Duration) -> O
     Options {
         name: NAME.to_owned(),
         time_limit: Some(limit),
+        // Several programs are tried at once, and none shall push the others out of memory.
+        memory_limit: Some(MOST_MEMORY),
         jobs,
         store,
         ..Options::default()
