@@ -80,3 +80,54 @@ fn sources_bitcode_and_binaries_are_analyzed_alike() {
     assert_eq!(from_source, after_name(&analyze(&[&bitcode])));
     assert_eq!(from_source, after_name(&analyze(&[&binary])));
 }
+
+/// Ends of the process inside loops, values by the variable that holds them, threads that do nothing but compute.
+#[test]
+fn the_skeleton_shows_ends_names_and_silent_threads() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = folder.path().join("a.c");
+    let program = "#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static int next, numbers[8];
+static void *compute(void *unused) { numbers[0] *= 3; return unused; }
+static void *work(void *unused) {
+    pthread_mutex_lock(&gate);
+    int mine = next;
+    next = mine + 1;
+    pthread_mutex_unlock(&gate);
+    if (mine == 0) {
+        pthread_mutex_lock(&gate);
+        pthread_mutex_unlock(&gate);
+    }
+    return unused;
+}
+int main(void) {
+    for (int i = 0; i < 8; i++) {
+        int read = scanf(\"%d\", &numbers[i]);
+        if (read != 1) exit(3);
+    }
+    pthread_t one, two;
+    pthread_create(&one, 0, compute, 0);
+    pthread_create(&two, 0, work, 0);
+    pthread_join(one, 0);
+    pthread_join(two, 0);
+    return 0;
+}
+";
+    std::fs::write(&source, program).expect("file");
+    let text = analyze(&[source.to_str().expect("text"), "--skeleton"]);
+    assert!(
+        text.contains("compute() { }  // a thread that does not synchronize\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("    if (mine == 0) {\n        pthread_mutex_lock(gate);"),
+        "{text}"
+    );
+    assert!(
+        text.contains("        if (!(read == 1)) {\n            exit(3);"),
+        "{text}"
+    );
+}

@@ -106,20 +106,23 @@ fn paths_of(seed: u64) -> Result<bool> {
 
 fn speed() -> Result<bool> {
     println!(
-        "what                        instructions  a second  queries  a second  without z3  paths"
+        "what                        instructions  a second  queries  a second  without z3  paths  merges  bytes a state"
     );
     for row in heddle_bench::engine::speed::measure()? {
         let seconds = row.time.as_secs_f64().max(1e-9);
         let parts = (row.asked + row.cheap).max(1);
         println!(
-            "{:<27} {:>12} {:>9.0} {:>8} {:>9.0} {:>10}% {:>6}",
+            "{:<27} {:>12} {:>9.0} {:>8} {:>9.0} {:>10}% {:>6} {:>7} {:>14}",
             row.name,
             row.steps,
             row.steps as f64 / seconds,
             row.queries,
             row.queries as f64 / seconds,
             100 * row.cheap / parts,
-            row.paths
+            row.paths,
+            row.merges,
+            row.per_state
+                .map_or_else(|| "-".to_owned(), |bytes| bytes.to_string())
         );
     }
     Ok(true)

@@ -33,6 +33,20 @@ int main(void) {
     return count & 1;
 }"#;
 
+const INPUTS: &str = r#"
+#include "heddle.h"
+static unsigned char in[8];
+static unsigned total;
+static unsigned long table[8];
+int main(void) {
+    heddle_input(in, 8, "in");
+    for (int i = 0; i < 8; i++) {
+        if (in[i] > 10 * i) total += in[i];
+        else table[i] = total ^ in[i];
+    }
+    return (int)(total & 63);
+}"#;
+
 /// One row of the table.
 pub struct Row {
     pub name: &'static str,
@@ -43,7 +57,14 @@ pub struct Row {
     pub asked: u64,
     pub cheap: u64,
     pub paths: usize,
+    /// Branches whose sides were joined.
+    pub merges: u64,
+    /// What a state that is kept adds to the process, in bytes; nothing to say with few of them.
+    pub per_state: Option<u64>,
 }
+
+/// Fewer states say nothing about one.
+const MANY_STATES: usize = 100;
 
 /// Measures everything once.
 pub fn measure() -> Result<Vec<Row>> {
@@ -54,6 +75,8 @@ pub fn measure() -> Result<Vec<Row>> {
         ("branchy, constant", BRANCHY, false),
         ("unknown inputs, every path", symbolic.as_str(), false),
         ("unknown inputs, merged", symbolic.as_str(), true),
+        ("eight bytes, every path", INPUTS, false),
+        ("eight bytes, merged", INPUTS, true),
     ];
     let mut measured = Vec::new();
     for (name, text, merging) in rows {
@@ -73,6 +96,7 @@ fn row(name: &'static str, program: &Program, merging: bool) -> Result<Row> {
     if !merging {
         engine.budget = Budget::UNBOUNDED;
     }
+    let resident = resident();
     let begun = Instant::now();
     let state = alone::begin(&mut engine, main, &["program".to_owned()]);
     let bounds = Bounds {
@@ -81,6 +105,8 @@ fn row(name: &'static str, program: &Program, merging: bool) -> Result<Row> {
     };
     let endings = alone::explore(&mut engine, state, bounds);
     let time = begun.elapsed();
+    // Terms, caches and all: what the exploration took, shared among the states at its ends.
+    let taken = self::resident().saturating_sub(resident);
     let s = engine.solver.statistics();
     Ok(Row {
         name,
@@ -90,5 +116,18 @@ fn row(name: &'static str, program: &Program, merging: bool) -> Result<Row> {
         asked: s.z3_sat + s.z3_unsat + s.z3_unknown,
         cheap: s.trivial + s.models + s.repeated + s.impossible,
         paths: endings.len(),
+        merges: engine.counters.merges,
+        per_state: (endings.len() >= MANY_STATES).then(|| taken / endings.len() as u64),
     })
+}
+
+/// Bytes of memory that the process has now.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number
+        .and_then(|number| number.parse::<u64>().ok())
+        .unwrap_or(0)
+        * 1024
 }

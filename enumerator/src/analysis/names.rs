@@ -328,8 +328,9 @@ impl Writer<'_> {
     fn instr(&self, id: InstrId, depth: u32) -> String {
         let instr = &self.function.instrs[id];
         let kind = &instr.kind;
-        let cheap = matches!(kind, InstrKind::Icmp { .. } | InstrKind::Load { .. });
-        if let Some(variable) = instr.variable.as_ref().filter(|_| !cheap) {
+        // A comparison says more than the name of its outcome. What was loaded once may have changed where it came from.
+        let plain = matches!(kind, InstrKind::Icmp { .. });
+        if let Some(variable) = instr.variable.as_ref().filter(|_| !plain) {
             return match kind {
                 InstrKind::Alloca { .. } => format!("&{variable}"),
                 _ => variable.clone(),

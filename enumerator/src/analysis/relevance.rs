@@ -252,6 +252,13 @@ impl<'a> Slicer<'a> {
                 if let Some(value) = call.args.get(position as usize) {
                     self.need(caller, &value.clone());
                 }
+                if call
+                    .byval
+                    .get(position as usize)
+                    .is_some_and(|size| *size > 0)
+                {
+                    self.need_copied(caller, &call.args[position as usize]);
+                }
             } else {
                 // A callback: what it is given depends on all that the library got.
                 self.need_external(caller, id, call);
@@ -262,6 +269,19 @@ impl<'a> Slicer<'a> {
                 self.need_all(caller, &call.args);
             }
         }
+    }
+
+    /// What is passed by value matters: the callee has a copy of what the pointer names.
+    fn need_copied(&mut self, caller: FuncId, pointer: &Value) {
+        let pointed = self.facts.points_to(caller, pointer);
+        let mut read = ModSet {
+            everything: pointed.unknown,
+            ..ModSet::default()
+        };
+        for (object, _) in &pointed.places {
+            read.add(*object, &Extent::All);
+        }
+        self.need_memory(&read);
     }
 
     /// The result of a call, or what it writes, matters.

@@ -1,6 +1,6 @@
 //! The synchronization skeleton of a program as readable pseudo-C: what remains when everything that does not matter is left out.
 //!
-//! Functions that may synchronize, in the order of the program; in them synchronization calls, calls that lead to some, ends of the
+//! Functions that may synchronize and threads, in the order of the program; in them synchronization calls, calls that lead to some, ends of the
 //! process, and the branches and loops around them, with source lines. Markers are shown where they stand. Error checks that only end
 //! the process are one line.
 //!
@@ -18,12 +18,25 @@ use super::names::{expression, pointee, variable};
 use super::{Facts, SyncEffect};
 use crate::model::{BlockId, Call, FuncId, Function, Instr, InstrId, InstrKind, Module};
 
+/// A loop that does nothing but end the process in more cases than this is one line.
+const MOST_ENDS: usize = 2;
+
 /// The skeleton of the whole program.
 pub fn print(module: &Module, facts: &Facts) -> String {
     let entries = facts.thread_entries();
     let mut text = String::new();
     for (func, function) in module.functions.iter() {
-        if function.is_declaration() || facts.effects(func).sync == SyncEffect::None {
+        if function.is_declaration() {
+            continue;
+        }
+        if facts.effects(func).sync == SyncEffect::None {
+            if entries.contains_key(&func) {
+                let _ = writeln!(
+                    text,
+                    "{}() {{ }}  // a thread that does not synchronize\n",
+                    function.name
+                );
+            }
             continue;
         }
         let mut printer = Printer {
@@ -176,7 +189,20 @@ impl Printer<'_> {
         let body = &cfg.loops[id];
         let follow = self.follow(id);
         self.done.remove(&body.header);
-        if !body.blocks.iter().any(|block| self.matters(*block)) {
+        // What ends the process from inside is no block of the loop.
+        let ends = |(_, to): &(BlockId, BlockId)| {
+            Some(*to) != follow && cfg.dies(*to) && self.matters_from(*to, follow)
+        };
+        let quiet = !body.blocks.iter().any(|block| self.matters(*block));
+        let ends = body.exits.iter().filter(|exit| ends(exit)).count();
+        if quiet && (ends == 0 || ends > MOST_ENDS) {
+            if ends > 0 {
+                let place = super::names::block_place(self.module, self.func, body.header);
+                self.line(
+                    depth,
+                    format!("// the loop at {place} ends the process in {ends} cases"),
+                );
+            }
             self.done.extend(&body.blocks);
             return follow;
         }
