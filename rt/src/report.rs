@@ -282,7 +282,7 @@ pub(crate) fn wait_for_exit(own: &Block, found: Found) -> bool {
     false
 }
 
-/// The schedule ends in a deadlock of the program itself.
+/// The schedule ends in a deadlock of the program itself, and everybody stands in it.
 pub(crate) fn deadlock(own: &Block, found: Found) -> bool {
     let world = own.world();
     let ArchivedNext::Deadlock {
@@ -292,11 +292,6 @@ pub(crate) fn deadlock(own: &Block, found: Found) -> bool {
         return false;
     };
     let _ = found;
-    // AcqRel: the last one to come reports.
-    let here = world.stuck.fetch_add(1, Ordering::AcqRel) as usize + 1;
-    if here < stuck.len() {
-        park();
-    }
     let archive = world.archive;
     codes::say(
         Code::DeadlockReached,

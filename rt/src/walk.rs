@@ -48,7 +48,10 @@ pub(crate) fn advance(own: &mut Block, found: Found) -> bool {
             enter_epoch(own, (*epoch).into(), to)
         }
         ArchivedNext::Exit => report::wait_for_exit(own, found),
-        ArchivedNext::Deadlock { .. } => report::deadlock(own, found),
+        ArchivedNext::Deadlock { stuck, .. } => {
+            let stuck = stuck.iter().map(|one| one.slot.to_native());
+            wait_for_everybody(own, stuck) && report::deadlock(own, found)
+        }
         ArchivedNext::Unexplored { gap } => report::unexplored(own, found, gap.to_native()),
     }
 }
@@ -218,6 +221,19 @@ pub(crate) fn wait_for_entry(own: &Block) -> bool {
     wait_for(own, |slot| {
         let word = row.get(slot / 32).filter(|_| slot < living);
         word.is_none_or(|word| word.to_native() >> (slot % 32) & 1 != 0)
+    })
+}
+
+/// A deadlock of the program is told when everybody stands in it: whoever is still on the way may end the process instead.
+fn wait_for_everybody(own: &mut Block, stuck: impl ExactSizeIterator<Item = u16> + Clone) -> bool {
+    // AcqRel: the last one to come reports.
+    let here = own.world().stuck.fetch_add(1, Ordering::AcqRel) as usize + 1;
+    if here < stuck.len() {
+        report::park();
+    }
+    own.close_fragment();
+    wait_for(own, |slot| {
+        stuck.clone().all(|other| usize::from(other) != slot)
     })
 }
 
