@@ -42,7 +42,7 @@ Commands, one a line on standard input:
   state      shows path, stack and memory
   why NAME   shows a variable's values, and where each unknown in them comes from
 
-Example:
+Examples:
   printf 'to 12\\nwhy count\\n' | heddle symbolic prog.c --input limit";
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Verdict> {
