@@ -7,6 +7,7 @@ use std::process::Output;
 
 use run::{Program, maker, straight};
 use schedules::archive::{Archive, ContextId, Held, Next, ObjectId, SiteId, Stuck};
+use schedules::primitives::NodeOp;
 
 fn complaint(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -132,10 +133,10 @@ fn a_deadlock_that_the_archive_knows_is_explained() {
     let mut maker = maker();
     let epoch = maker.epoch(1, 0);
     let because = maker.builder.text("n == 3");
-    let stuck = |slot, site| Stuck {
+    let stuck = |slot, op, site| Stuck {
         slot,
         context: ContextId(0),
-        op: schedules::primitives::NodeOp::MutexLock,
+        op,
         object: ObjectId(1),
         waits_for: vec![],
         holds: vec![Held {
@@ -144,17 +145,17 @@ fn a_deadlock_that_the_archive_knows_is_explained() {
         }],
     };
     let next = Next::Deadlock {
-        stuck: vec![stuck(1, 3), stuck(2, 4)],
+        stuck: vec![
+            stuck(0, NodeOp::ThreadJoin, 5),
+            stuck(1, NodeOp::MutexLock, 3),
+            stuck(2, NodeOp::MutexLock, 4),
+        ],
         condition: vec![because],
         input: vec![],
         certain: true,
     };
     let root = maker.step(
-        &[
-            "create@1=1 create@2=2 join@5<1.9",
-            "start@0<0.1",
-            "start@0<0.2",
-        ],
+        &["create@1=1 create@2=2", "start@0<0.1", "start@0<0.2"],
         next,
     );
     maker.builder.define_epoch(epoch, 3, root, 0);
