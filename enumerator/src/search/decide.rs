@@ -99,10 +99,7 @@ impl Explorer<'_, '_> {
         let fragment = self.fragment(&mut path.world);
         let mut arms = Vec::new();
         for (outcome, condition) in &outcomes {
-            let mut arm = path.clone();
-            arm.decisions += 1;
-            self.take(&mut arm, slot, branch, *outcome, *condition);
-            let step = self.explore(arm);
+            let step = self.way(&path, slot, branch, (*outcome, *condition));
             arms.push(LateArm {
                 outcome: *outcome,
                 step,
@@ -121,6 +118,20 @@ impl Explorer<'_, '_> {
             arms,
         };
         self.builder.decision(fragment, next)
+    }
+
+    /// The step that follows on one way.
+    fn way(
+        &mut self,
+        path: &Path,
+        slot: usize,
+        branch: (FuncId, InstrId),
+        (outcome, condition): (u32, Expr),
+    ) -> StepId {
+        let mut arm = path.clone();
+        arm.decisions += 1;
+        self.take(&mut arm, slot, branch, outcome, condition);
+        self.explore(arm)
     }
 
     /// A branch that no epoch so far had to decide: if the same follows on every way, nobody need know which one was taken.
@@ -165,10 +176,7 @@ impl Explorer<'_, '_> {
     ) -> Option<StepId> {
         let mut all = None;
         for (outcome, condition) in outcomes {
-            let mut arm = path.clone();
-            arm.decisions += 1;
-            self.take(&mut arm, slot, branch, *outcome, *condition);
-            let step = self.explore(arm);
+            let step = self.way(path, slot, branch, (*outcome, *condition));
             let gone = self.unwinding.is_some() || self.found.decisions.contains(&branch);
             if gone || *all.get_or_insert(step) != step {
                 return None;
@@ -228,11 +236,8 @@ impl Explorer<'_, '_> {
         let fragment = self.fragment(&mut path.world);
         let site = self.site(SiteRef::Instr(branch.0, branch.1));
         let mut steps = Vec::new();
-        for (outcome, condition) in outcomes {
-            let mut arm = path.clone();
-            arm.decisions += 1;
-            self.take(&mut arm, slot, branch, *outcome, *condition);
-            steps.push(self.explore(arm));
+        for way in outcomes {
+            steps.push(self.way(path, slot, branch, *way));
         }
         let conditions = outcomes.iter().map(|(_, condition)| *condition);
         Some(self.choose(fragment, site, conditions.zip(steps).collect()))
